@@ -69,23 +69,23 @@ enum Undelivered {
 
 impl Sending {
     /// Takes what leaves out of a request.
-    pub(super) fn take(reporter: &Reporter<'_>, forward: &mut Forward) -> Self {
+    pub(super) fn take(reporter: &Reporter<'_>, forward: &mut Forward) -> Box<Self> {
         let octets = std::mem::take(&mut forward.octets);
-        Self {
+        Box::new(Self {
             upstream: Arc::clone(&forward.upstream),
             octets: reporter.exchange.resources.memory.buffers.lend(octets),
             receipt: std::mem::take(&mut forward.receipts.outbound),
             conversation: forward.conversation.take(),
             kerberos: forward.kerberos.take(),
             balanced: forward.balanced.take(),
-        }
+        })
     }
 }
 
 /// Sends a request with that head, as the client sent it. Returns the response.
 pub(super) async fn deliver(
     reporter: &Reporter<'_>,
-    mut sending: Sending,
+    mut sending: Box<Sending>,
     mut head: request::Parts,
     told: Told<'_>,
     version: SoapVersion,
@@ -171,8 +171,9 @@ pub(super) async fn deliver(
         };
         let octets = &plain.message.root;
         let chosen = choose::after_handshake(reporter, upstream, Some(next), version, octets);
-        let chosen = chosen.await?;
-        let mut forward = secure_anew(reporter, plain, chosen, version, reservation).await?;
+        let chosen = Box::pin(chosen).await?;
+        let anew = secure_anew(reporter, plain, chosen, version, reservation);
+        let mut forward = Box::pin(anew).await?;
         if let Some(content_type) = forward.content_type.take() {
             head.headers.insert(header::CONTENT_TYPE, content_type);
         }
@@ -224,13 +225,14 @@ async fn once(
     }
     let buffers = &reporter.exchange.resources.memory.buffers;
     buffers.give(response.1);
-    let again = secure_again(reporter, upstream, conversation, version, reservation).await;
+    let again = secure_again(reporter, upstream, conversation, version, reservation);
+    let again = Box::pin(again).await;
     let (again, _lease) = again.map_err(|answer| Undelivered::Answered(Box::new(answer)))?;
     sending.receipt = again.receipt;
     if let Some(content_type) = again.content_type {
         head.headers.insert(header::CONTENT_TYPE, content_type);
     }
     let octets = buffers.lend(again.octets);
-    let response = send(reporter, upstream, head, octets, reservation).await;
+    let response = Box::pin(send(reporter, upstream, head, octets, reservation)).await;
     response.map_err(Undelivered::Unanswered)
 }

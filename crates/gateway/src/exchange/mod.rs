@@ -77,7 +77,7 @@ pub(crate) async fn serve(
         let detail = describe(&io::Error::new(io::ErrorKind::InvalidData, error));
         of_another_connection(exchange, &request, cause, reason, &detail)
     } else if is_description(request.method(), request.uri()) {
-        description::serve(exchange, request).await
+        Box::pin(description::serve(exchange, request)).await
     } else if route.needs_tls && !exchange.connection.through_tls {
         let detail =
             "the policy of the route leaves protection to TLS, and the request came without";
@@ -89,7 +89,7 @@ pub(crate) async fn serve(
     } else if let (true, Some(upstream)) = (route.is_plain(), &route.upstream) {
         pass::serve(exchange, upstream, request).await
     } else if request.method() == Method::POST {
-        secured::serve(exchange, request).await
+        Box::pin(secured::serve(exchange, request)).await
     } else {
         only_post()
     };

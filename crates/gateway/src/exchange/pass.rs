@@ -56,11 +56,11 @@ pub(super) async fn serve(
                 .map_err(Uncarried::Backend)
         }
         Some(balancer) => {
-            let carried = match carried(exchange, balancer, &head, body, version).await {
+            let carried = match Box::pin(carried(exchange, balancer, &head, body, version)).await {
                 Ok(carried) => carried,
                 Err(response) => return response,
             };
-            carry(exchange, balancer, &head, carried).await
+            Box::pin(carry(exchange, balancer, &head, carried)).await
         }
     };
     match sent {

@@ -104,7 +104,7 @@ async fn prepare(
         Some(package) => {
             let is_request = Message::Request;
             let unpacked = unpack(reporter, octets, package, version, reservation, is_request);
-            let Unpacked { message, packing } = unpacked.await?;
+            let Unpacked { message, packing } = Box::pin(unpacked).await?;
             // Each of them goes on as it was read here.
             for action in packing.actions() {
                 actions.push(action.to_owned());
@@ -127,7 +127,8 @@ async fn prepare(
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => {
-                choose::after_waiting(reporter, unready, version, &opened.octets).await?
+                let octets = &opened.octets;
+                Box::pin(choose::after_waiting(reporter, unready, version, octets)).await?
             }
         };
         let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
@@ -191,9 +192,10 @@ async fn prepare(
             let class = class.max(upstream_class);
             let version = opened.version;
             let octets = &opened.octets;
-            let chosen = choose::after_waiting(reporter, unready, version, octets).await?;
+            let waiting = choose::after_waiting(reporter, unready, version, octets);
+            let chosen = Box::pin(waiting).await?;
             let forward = secure_by_worker(reporter, class, *opened, chosen, said, reservation);
-            forward.await.map(Prepared::Forward)
+            Box::pin(forward).await.map(Prepared::Forward)
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn finish(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
     (mut head, octets): Arrival,
-    receipts: Receipts,
+    receipts: Box<Receipts>,
     version: SoapVersion,
     mut reservation: Reservation,
 ) -> Response<Reply> {
@@ -146,7 +146,7 @@ async fn prepare_response(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
     answer: Answer,
-    receipts: Receipts,
+    receipts: Box<Receipts>,
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Rewritten, Response<Reply>> {
@@ -169,7 +169,7 @@ async fn rewritten(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
     answer: Answer,
-    receipts: Receipts,
+    receipts: Box<Receipts>,
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Rewritten, Response<Reply>> {
@@ -184,7 +184,7 @@ async fn rewritten(
         Some(package) => {
             let is_answer = Message::Response;
             let unpacked = unpack(reporter, octets, package, version, reservation, is_answer);
-            let Unpacked { message, packing } = unpacked.await?;
+            let Unpacked { message, packing } = Box::pin(unpacked).await?;
             (message, Some(packing))
         }
     };
@@ -229,7 +229,7 @@ async fn rewritten(
         if let Some(reader) = reader {
             let kept = (!status.is_success()).then(|| octets.clone());
             let told = UnsecuredFaults::default();
-            match pass_answer(reader, octets, &observed, &desk).await {
+            match Box::pin(pass_answer(reader, octets, &observed, &desk)).await {
                 Ok(answer) => {
                     judge(suspect.as_ref(), reader.limits(), &answer, &observed, &desk)?;
                     unproven = Some(answer.evidence.unproven);

@@ -33,7 +33,7 @@ pub(super) struct Forward {
     pub(super) content_type: Option<HeaderValue>,
     pub(super) version: SoapVersion,
     pub(super) upstream: Arc<Upstream>,
-    pub(super) receipts: Receipts,
+    pub(super) receipts: Box<Receipts>,
     /// What a header said that is not passed on, and that may be told.
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
@@ -148,11 +148,11 @@ pub(super) async fn secure(
         octets: opened.octets,
         content_type: None,
         version: opened.version,
-        receipts: Receipts {
+        receipts: Box::new(Receipts {
             inbound: opened.receipt,
             addressing: opened.addressing,
             outbound: Receipt::default(),
-        },
+        }),
         action: opened.action,
         sender: opened.sender,
         assertion: opened.assertion,

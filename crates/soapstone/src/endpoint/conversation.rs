@@ -114,19 +114,18 @@ impl<P: Opens + Secures> Endpoint<P> {
         if let Some(service) = &self.sts {
             // Whatever it is, it goes no further than here.
             let requester = Requester::of(&verified, &contexts, private_transport);
-            let answered = self
-                .token_answer(
-                    service,
-                    verified,
-                    &requester,
-                    plans.securing(),
-                    private_transport,
-                    workspace,
-                    allows,
-                    now,
-                    observer,
-                )
-                .await;
+            let answering = self.token_answer(
+                service,
+                verified,
+                &requester,
+                plans.securing(),
+                private_transport,
+                workspace,
+                allows,
+                now,
+                observer,
+            );
+            let answered = Box::pin(answering).await;
             observer.ended(Step::Secure);
             return answered.map(Arrived::Answered);
         }
@@ -147,19 +146,18 @@ impl<P: Opens + Secures> Endpoint<P> {
         } else {
             plans.securing()
         };
-        let answered = self
-            .token_answer(
-                &conversation.service,
-                verified,
-                &requester,
-                response,
-                private_transport,
-                workspace,
-                allows,
-                now,
-                observer,
-            )
-            .await;
+        let answering = self.token_answer(
+            &conversation.service,
+            verified,
+            &requester,
+            response,
+            private_transport,
+            workspace,
+            allows,
+            now,
+            observer,
+        );
+        let answered = Box::pin(answering).await;
         observer.ended(Step::Secure);
         answered.map(Arrived::Answered)
     }

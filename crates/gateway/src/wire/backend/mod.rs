@@ -367,7 +367,7 @@ impl Backend {
         loop {
             let (mut link, reused) = match self.take_idle(now).await {
                 Some(link) => (link, true),
-                None => match self.connect().await {
+                None => match Box::pin(self.connect()).await {
                     Ok(link) => (link, false),
                     Err(error) => {
                         let unsent = Some(Box::new(request));
