@@ -59,6 +59,8 @@ const SHA512: &str = "signature = [\"rsa-sha512\"], digest = [\"sha512\"]";
 
 fn cases() -> Vec<Case> {
     let digikoppeling = format!("\"Body\", \"Timestamp\", {SIGNED_HEADERS}");
+    let sosi = "\"Timestamp\", \"Body\", \"{http://www.w3.org/2005/08/addressing}Action\", \
+        \"{http://www.w3.org/2005/08/addressing}MessageID\"";
     let encrypting = |algorithms: &str| {
         format!(
             "security = {{ mechanism = \"sign-encrypt\", signed = [{digikoppeling}], \
@@ -131,6 +133,16 @@ fn cases() -> Vec<Case> {
                     "algorithm-not-allowed",
                 ),
                 (signing("\"Timestamp\"", SHA256), "unsigned"),
+            ],
+        },
+        Case {
+            profile: "sosi",
+            soap: SOAP11,
+            headers: HEADERS,
+            form: signing(sosi, SHA256),
+            others: vec![
+                (signing(sosi, SHA1), "algorithm-not-allowed"),
+                (signing("\"Timestamp\", \"Body\"", SHA256), "unsigned"),
             ],
         },
         Case {

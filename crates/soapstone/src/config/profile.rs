@@ -35,7 +35,7 @@ impl Profile {
 }
 
 /// All of them.
-pub(super) static PROFILES: [Profile; 12] = [
+pub(super) static PROFILES: [Profile; 13] = [
     Profile::of_mechanism(
         "digikoppeling-2w-be-s",
         include_str!("profiles/digikoppeling-2w-be-s.toml"),
@@ -70,6 +70,7 @@ pub(super) static PROFILES: [Profile; 12] = [
         include_str!("profiles/rampart.toml"),
         include_str!("profiles/rampart.xml"),
     ),
+    Profile::of_mechanism("sosi", include_str!("profiles/sosi.toml")),
 ];
 
 /// Puts the keys of profiles into the tables that name one. The result lists the keys that are

@@ -1,0 +1,244 @@
+//! The profile `sosi` against messages in the form of the Seal libraries, which xmlsec1 signs: ids
+//! that are chosen by hand, a Timestamp without `Expires`, `mustUnderstand` without a namespace,
+//! and an ID card in the Body with a signature of its own.
+
+use std::io::Write;
+use std::process::Command;
+
+use soapstone::config::EndpointConfig;
+use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::{Client, ForgetfulReplayCache, Memory, OpenedMessage, Opener};
+use soapstone_testkit::Folder;
+use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
+use soapstone_testkit::keys::RSA;
+
+const WSA: &str = "http://www.w3.org/2005/08/addressing";
+const WSSE: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+const WSU: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
+const SHA256: [&str; 2] = [
+    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+    "http://www.w3.org/2001/04/xmlenc#sha256",
+];
+const SHA1: [&str; 2] = [
+    "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+    "http://www.w3.org/2000/09/xmldsig#sha1",
+];
+/// The ids of what the Seal libraries sign.
+const SIGNED: [&str; 4] = ["timestamp", "messageID", "action", "body"];
+
+/// The ID card: the look of SAML 2.0, with an `id` in lower case, in a request for a token.
+const CARD: &str = "<wst:RequestSecurityToken xmlns:wst=\"http://docs.oasis-open.org/ws-sx/ws-trust/200512\">\
+    <wst14:ActAs xmlns:wst14=\"http://docs.oasis-open.org/ws-sx/ws-trust/200802\">\
+    <saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" Version=\"2.0\" id=\"IDCard\">\
+    <saml:Issuer>TESTSTS</saml:Issuer><saml:Subject><saml:SubjectConfirmation><saml:SubjectConfirmationData>\
+    <ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:KeyName>OCESSignature</ds:KeyName></ds:KeyInfo>\
+    </saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>\
+    <ds:Signature xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" id=\"OCESSignature\"><ds:SignatureValue>AA==</ds:SignatureValue></ds:Signature>\
+    </saml:Assertion></wst14:ActAs></wst:RequestSecurityToken>";
+
+fn folder() -> Folder {
+    Folder::with_keys(RSA, &["client", "service"])
+}
+
+fn endpoint<P: Fixed>(folder: &Folder, security: &str) -> Endpoint<P> {
+    let text = format!(
+        "identity = {{ key = \"client.key.pem\", certificate = \"client.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ {security} }}\n"
+    );
+    let config = EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None);
+    let endpoint = config.and_then(|config| Endpoint::from_config(&config));
+    endpoint.unwrap_or_else(|problems| panic!("{security}: {problems}"))
+}
+
+fn open(opener: &Opener, message: &str) -> Result<OpenedMessage, &'static str> {
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let opened = opener.open(message.as_bytes().to_vec(), memory);
+    opened.map_err(|rejected| rejected.cause().name())
+}
+
+/// A message as the Seal libraries put it together, before it is signed.
+fn template(signed: &[&str], [signature, digest]: [&str; 2]) -> String {
+    let references: String = signed
+        .iter()
+        .map(|id| {
+            format!(
+                "<ds:Reference URI=\"#{id}\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms>\
+                 <ds:DigestMethod Algorithm=\"{digest}\"/><ds:DigestValue/></ds:Reference>"
+            )
+        })
+        .collect();
+    let created = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+    format!(
+        "<soap:Envelope xmlns:soap=\"{SOAP11}\" xmlns:wsu=\"{WSU}\" xmlns:wsa=\"{WSA}\"><soap:Header>\
+         <wsa:Action mustUnderstand=\"1\" wsu:Id=\"action\">urn:issue</wsa:Action>\
+         <wsa:MessageID wsu:Id=\"messageID\">urn:uuid:6b2f7c1e-0000-4000-8000-000000000001</wsa:MessageID>\
+         <wsa:To>https://sts.example/</wsa:To>\
+         <wsse:Security xmlns:wsse=\"{WSSE}\" mustUnderstand=\"1\">\
+         <wsu:Timestamp wsu:Id=\"timestamp\"><wsu:Created>{created}</wsu:Created></wsu:Timestamp>\
+         <ds:Signature xmlns:ds=\"{DS}\"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>\
+         <ds:SignatureMethod Algorithm=\"{signature}\"/>{references}</ds:SignedInfo><ds:SignatureValue/>\
+         <ds:KeyInfo><ds:X509Data/></ds:KeyInfo></ds:Signature></wsse:Security></soap:Header>\
+         <soap:Body wsu:Id=\"body\">{CARD}</soap:Body></soap:Envelope>"
+    )
+}
+
+/// The message with its signature; `None`: xmlsec1 is not installed.
+fn signed(folder: &Folder, template: &str) -> Option<String> {
+    folder.write("template.xml", template);
+    let mut command = Command::new("xmlsec1");
+    command.current_dir(folder.root()).args([
+        "--sign",
+        "--privkey-pem",
+        "client.key.pem,client.cert.pem",
+        "--node-xpath",
+        "//*[local-name()='Security']/*[local-name()='Signature']",
+    ]);
+    for [namespace, local] in [
+        [WSU, "Timestamp"],
+        [WSA, "MessageID"],
+        [WSA, "Action"],
+        [SOAP11, "Body"],
+    ] {
+        command.args(["--id-attr:Id", &format!("{namespace}:{local}")]);
+    }
+    let Ok(output) = command.arg("template.xml").output() else {
+        let text = "`xmlsec1` is not installed, so nothing is known about the form of SOSI";
+        assert!(std::env::var_os("CI").is_none(), "{text}");
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
+    Some(String::from_utf8(output.stdout).expect("text"))
+}
+
+#[test]
+fn a_message_in_the_form_of_the_seal_libraries_is_accepted() {
+    let folder = folder();
+    let Some(message) = signed(&folder, &template(&SIGNED, SHA256)) else {
+        return;
+    };
+    let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
+    let opened = open(&opener, &message).expect("it is accepted");
+    // Nothing covers wsa:To, so it stays behind.
+    assert_eq!(opened.evidence.dropped, [format!("{{{WSA}}}To")]);
+    let passed_on = String::from_utf8(opened.bytes).expect("text");
+    assert!(passed_on.contains("id=\"IDCard\""), "{passed_on}");
+    assert!(passed_on.contains("id=\"OCESSignature\""), "{passed_on}");
+    let named = format!("profile = \"sosi\", unsigned = [\"{{{WSA}}}To\"]");
+    let opened = open(&endpoint(&folder, &named), &message).expect("it is accepted");
+    assert_eq!(opened.evidence.unproven, [format!("{{{WSA}}}To")]);
+}
+
+/// Each part that the profile names is needed, and neither of them can be changed or exchanged.
+#[test]
+fn what_the_profile_signs_is_not_left_out_changed_or_moved() {
+    let folder = folder();
+    let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
+    for left_out in SIGNED {
+        let rest: Vec<&str> = SIGNED.into_iter().filter(|id| *id != left_out).collect();
+        let Some(message) = signed(&folder, &template(&rest, SHA256)) else {
+            return;
+        };
+        assert_eq!(
+            open(&opener, &message).map(drop),
+            Err("unsigned"),
+            "{left_out}"
+        );
+    }
+    let Some(message) = signed(&folder, &template(&SIGNED, SHA256)) else {
+        return;
+    };
+    for (from, to) in [
+        (">urn:issue<", ">urn:cancel<"),
+        ("000000000001<", "000000000002<"),
+        (">TESTSTS<", ">ATTACKER<"),
+    ] {
+        let changed = message.replace(from, to);
+        assert_ne!(changed, message);
+        assert_eq!(open(&opener, &changed).map(drop), Err("digest-mismatch"));
+    }
+    // Signature wrapping: the signed Body under a header block, another one in its place.
+    let (head, rest) = message.split_once("<soap:Body").expect("a Body");
+    let (body, end) = rest.split_once("</soap:Body>").expect("its end");
+    let moved = format!(
+        "{}<x:Old xmlns:x=\"urn:x\"><soap:Body{body}</soap:Body></x:Old></soap:Header>\
+         <soap:Body>{HELLO}</soap:Body>{end}",
+        head.strip_suffix("</soap:Header>").expect("the Header")
+    );
+    assert_eq!(open(&opener, &moved).map(drop), Err("unsigned"));
+}
+
+/// `ds:X509Data` is a key that the message brings along: it proves nothing by itself.
+#[test]
+fn a_certificate_of_somebody_else_signs_nothing() {
+    let folder = folder();
+    let Some(message) = signed(&folder, &template(&SIGNED, SHA256)) else {
+        return;
+    };
+    let text = "trust = { anchors = [\"ca.cert.pem\"], subjects = [\"CN=service\"] }\nsecurity = { profile = \"sosi\" }\n";
+    let config = EndpointConfig::from_text(text, &folder.path("other.toml"), &|_| None);
+    let opener: Result<Opener, _> = config.and_then(|config| Endpoint::from_config(&config));
+    let opener = opener.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(
+        open(&opener, &message).map(drop),
+        Err("subject-not-allowed")
+    );
+    // Two certificates beside each other mean two keys.
+    let other = String::from_utf8(folder.read("service.cert.pem")).expect("text");
+    let other: String = other
+        .lines()
+        .filter(|line| !line.starts_with('-'))
+        .collect();
+    let second = format!("<ds:X509Certificate>{other}</ds:X509Certificate></ds:X509Data>");
+    let two = message.replace("</ds:X509Data>", &second);
+    assert_ne!(two, message);
+    assert!(open(&endpoint(&folder, "profile = \"sosi\""), &two).is_err());
+}
+
+#[test]
+fn sha1_is_accepted_where_the_file_names_it_alone() {
+    let folder = folder();
+    let Some(message) = signed(&folder, &template(&SIGNED, SHA1)) else {
+        return;
+    };
+    let usual: Opener = endpoint(&folder, "profile = \"sosi\"");
+    assert_eq!(
+        open(&usual, &message).map(drop),
+        Err("algorithm-not-allowed")
+    );
+    let old =
+        "profile = \"sosi\", algorithms = { signature = [\"rsa-sha1\"], digest = [\"sha1\"] }";
+    let old: Opener = endpoint(&folder, old);
+    assert_eq!(open(&old, &message).map(drop), Ok(()));
+}
+
+#[test]
+fn a_client_writes_the_certificate_without_a_reference_to_a_token() {
+    let folder = folder();
+    let client: Client = endpoint(&folder, "profile = \"sosi\"");
+    let headers = format!(
+        "<a:Action xmlns:a=\"{WSA}\">urn:issue</a:Action><a:MessageID xmlns:a=\"{WSA}\">urn:uuid:1</a:MessageID>"
+    );
+    let plain = with_header(SOAP11, &headers, CARD).into_bytes();
+    let message = client.secure(plain).expect("it is secured").bytes;
+    let message = String::from_utf8(message).expect("text");
+    assert!(
+        message.contains("<ds:KeyInfo><ds:X509Data><ds:X509Certificate>"),
+        "{message}"
+    );
+    assert!(!message.contains("BinarySecurityToken"), "{message}");
+    assert_eq!(
+        message.matches("<ds:Reference URI=").count(),
+        4,
+        "{message}"
+    );
+    let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
+    assert_eq!(open(&opener, &message).map(drop), Ok(()));
+    // A header that the profile has signed is never left out in silence.
+    let refused = client.secure(with_header(SOAP11, "", CARD).into_bytes());
+    assert!(refused.is_err());
+}
