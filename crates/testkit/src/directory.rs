@@ -18,6 +18,28 @@ pub fn has_vectors_directory() -> bool {
     vectors().is_some()
 }
 
+/// The folder `cases` beside the vectors directory, if there is one: messages and files of real
+/// clients and sectors. `SOAPSTONE_CASES` names another one.
+///
+/// # Panics
+/// If `SOAPSTONE_CASES` names a directory that is not there.
+pub fn cases_of_partners() -> Option<PathBuf> {
+    let named = std::env::var_os("SOAPSTONE_CASES");
+    let beside = vectors().map(|vectors| vectors.join("../cases"));
+    match named {
+        Some(named) => {
+            let directory = repository().join(named);
+            let shown = directory.display();
+            assert!(
+                directory.is_dir(),
+                "SOAPSTONE_CASES names `{shown}`, which is no directory"
+            );
+            Some(directory)
+        }
+        None => beside.filter(|directory| directory.is_dir()),
+    }
+}
+
 /// The vectors directory, if there is one.
 pub(crate) fn vectors() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();

@@ -15,7 +15,8 @@
 //! **Vectors.** `vectors/` holds the project's own cases, which always run. The vectors directory
 //! (`SOAPSTONE_VECTORS`, or `../shared/vectors`) holds cases of other projects. [`cases`] gives
 //! both. Without a vectors directory the cases of other projects are not run; they are counted, and
-//! the count is reported at the end of the run (`not_run.rs`).
+//! the count is reported at the end of the run (`not_run.rs`). [`cases_of_partners`] is the folder
+//! `cases` beside it, with messages and endpoint files of real clients and sectors.
 //!
 //! **Place in the house.** A crate whose own unit tests (in `src`) use this one is compiled twice
 //! if this one depends on it, and the two copies of its types differ. So the only crate of the
@@ -45,7 +46,7 @@ use std::path::PathBuf;
 
 pub use case::Case;
 pub use clock::{Elapsed, at, moment};
-pub use directory::has_vectors_directory;
+pub use directory::{cases_of_partners, has_vectors_directory};
 pub use failures::Failures;
 pub use folder::Folder;
 pub use processor::processor_time;
@@ -84,6 +85,15 @@ pub fn own_cases() -> Vec<Case> {
 /// If a manifest cannot be read.
 pub fn outside_cases() -> Option<Vec<Case>> {
     directory::vectors().map(case::all)
+}
+
+/// Notes that so many cases of partners were not run, because their folder is not there.
+pub fn without_cases_of_partners(cases: usize) {
+    not_run::record(&[Row {
+        suite: "partners".to_owned(),
+        kind: "case".to_owned(),
+        cases,
+    }]);
 }
 
 /// The folder of the project's own vectors.
