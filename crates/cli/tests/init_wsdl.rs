@@ -89,6 +89,112 @@ fn policies() -> Vec<(&'static str, String, &'static [&'static str])> {
     ]
 }
 
+/// Policies with tokens that neither side makes, by the folder's name.
+fn tokens_of_others() -> Vec<(&'static str, String)> {
+    let token = |name: &str, inside: &str| {
+        format!(
+            "<wsp:Policy><sp:{name} sp:IncludeToken='{SP}/IncludeToken/AlwaysToRecipient'>{inside}</sp:{name}></wsp:Policy>"
+        )
+    };
+    let saml = token(
+        "SamlToken",
+        "<wsp:Policy><sp:WssSamlV20Token11/></wsp:Policy>",
+    );
+    let issued = |key: &str| {
+        let template = format!(
+            "<sp:Issuer><a:Address xmlns:a='http://www.w3.org/2005/08/addressing'>https://evil.example/issue</a:Address></sp:Issuer>\
+             <sp:RequestSecurityTokenTemplate xmlns:t='http://docs.oasis-open.org/ws-sx/ws-trust/200512'>\
+             <t:TokenType>http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV2.0</t:TokenType>\
+             <t:KeyType>http://docs.oasis-open.org/ws-sx/ws-trust/200512/{key}</t:KeyType></sp:RequestSecurityTokenTemplate><wsp:Policy/>"
+        );
+        token("IssuedToken", &template)
+    };
+    let kerberos = token(
+        "KerberosToken",
+        "<wsp:Policy><sp:WssGssKerberosV5ApReqToken11/></wsp:Policy>",
+    );
+    let ends = "<sp:IncludeTimestamp/></wsp:Policy>";
+    let asymmetric = |initiator: &str, more: &str| {
+        format!(
+            "<wsp:Policy><sp:AsymmetricBinding><wsp:Policy>{initiator}{}{}{ends}</sp:AsymmetricBinding>{PARTS}{more}</wsp:Policy>",
+            certificate("RecipientToken", "Never"),
+            suite("Basic256Sha256"),
+        )
+    };
+    let symmetric = |token: &str| {
+        format!(
+            "<wsp:Policy><sp:SymmetricBinding><wsp:Policy><sp:ProtectionToken>{token}</sp:ProtectionToken>{}{ends}</sp:SymmetricBinding>{PARTS}</wsp:Policy>",
+            suite("Basic256")
+        )
+    };
+    let transport = |token: &str| {
+        format!(
+            "<wsp:Policy><sp:TransportBinding><wsp:Policy><sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy>\
+             </sp:TransportToken>{}{ends}</sp:TransportBinding><sp:SupportingTokens>{token}</sp:SupportingTokens></wsp:Policy>",
+            suite("Basic256")
+        )
+    };
+    let holder = format!("<sp:InitiatorToken>{saml}</sp:InitiatorToken>");
+    let vouched = format!("<sp:SignedSupportingTokens>{saml}</sp:SignedSupportingTokens>");
+    vec![
+        ("holder", asymmetric(&holder, "")),
+        (
+            "vouched",
+            asymmetric(
+                &certificate("InitiatorToken", "AlwaysToRecipient"),
+                &vouched,
+            ),
+        ),
+        ("bearer", transport(&saml)),
+        ("issued", transport(&issued("Bearer"))),
+        ("proof", symmetric(&issued("SymmetricKey"))),
+        ("ticket", symmetric(&kerberos)),
+    ]
+}
+
+/// Both files can be read as they stand, and say what only the parties know.
+#[test]
+fn tokens_that_somebody_else_makes_are_to_be_filled_in() {
+    let folder = Folder::new();
+    for (name, policy) in tokens_of_others() {
+        folder.write("books.wsdl", books("http://127.0.0.1:1/books", &policy));
+        let (_, places) = places();
+        let said = folder
+            .run(&format!("init {name} --wsdl books.wsdl {places}"))
+            .succeeds();
+        assert!(said.text().contains("FILL IN"), "{name}: {}", said.text());
+        let is_ticket = name == "ticket";
+        for (file, exists) in [
+            ("issuer.cert.pem", !is_ticket),
+            ("issuer.key.pem", !is_ticket),
+            ("http.keytab", is_ticket),
+        ] {
+            assert_eq!(folder.path(&format!("{name}/{file}")).exists(), exists);
+        }
+        for file in ["gateway.toml", "client-gateway.toml"] {
+            let words = format!("gateway --config {name}/{file} --check");
+            folder.run(&words).succeeds();
+            let text = folder.read(&format!("{name}/{file}"));
+            let is_marked = text.contains("# FILL IN:");
+            // A plain request may bring the assertion: then the client has nothing to fill in.
+            assert!(is_marked || text.contains("from_request"), "{name}: {text}");
+            // WS-SecurityPolicy 1.3, 5.4.3: whose policy it is says where tokens are asked for. An
+            // attacker's would have our keys shown to the attacker.
+            assert!(!text.contains("evil.example"), "{name}: {text}");
+        }
+        let confirmation = match name {
+            "holder" | "proof" => "[\"holder-of-key\"]",
+            "vouched" => "[\"sender-vouches\"]",
+            "ticket" => continue,
+            _ => "[\"bearer\"]",
+        };
+        for file in ["gateway.toml", "client-gateway.toml"] {
+            let text = folder.read(&format!("{name}/{file}"));
+            assert!(text.contains(confirmation), "{name}: {text}");
+        }
+    }
+}
+
 #[track_caller]
 fn answers(url: &str, request: &str) {
     let answer = post(url, request);
@@ -207,15 +313,18 @@ fn what_cannot_be_written_is_told_before_anything_is() {
         "open.wsdl",
         plain.replace("<soap:address location='nowhere'/>", ""),
     );
-    let saml = asymmetric.replace(
-        "</wsp:Policy>",
-        "<sp:SupportingTokens><wsp:Policy><sp:SamlToken><wsp:Policy><sp:WssSamlV20Token11/></wsp:Policy></sp:SamlToken></wsp:Policy>\
-         </sp:SupportingTokens></wsp:Policy>",
+    let (_, holder) = tokens_of_others().swap_remove(0);
+    let (begin, end) = ("<wsp:Policy>", "</wsp:Policy>");
+    let conversation = format!(
+        "{begin}<sp:SymmetricBinding>{begin}<sp:ProtectionToken>{begin}<sp:SecureConversationToken sp:IncludeToken='{SP}/IncludeToken/AlwaysToRecipient'>\
+         {begin}<sp:RequireDerivedKeys/><sp:BootstrapPolicy>{holder}</sp:BootstrapPolicy>{end}</sp:SecureConversationToken>{end}\
+         </sp:ProtectionToken>{}<sp:IncludeTimestamp/>{end}</sp:SymmetricBinding>{PARTS}{end}",
+        suite("Basic256"),
     );
-    let end = saml.rfind("<sp:SupportingTokens>").expect("the last");
-    let saml =
-        format!("{asymmetric}{}", &saml[end..]).replacen("</wsp:Policy><sp:Supp", "<sp:Supp", 1);
-    folder.write("saml.wsdl", books("http://127.0.0.1:1/books", &saml));
+    folder.write(
+        "saml.wsdl",
+        books("http://127.0.0.1:1/books", &conversation),
+    );
     for (words, saying) in [
         (
             "init x --wsdl books.wsdl --mechanism sign",
@@ -247,7 +356,7 @@ fn what_cannot_be_written_is_told_before_anything_is() {
         ),
         (
             "init x --wsdl saml.wsdl",
-            "saml.wsdl: its policy demands a SAML assertion, which only the parties can provide\nhint: write the endpoint file by hand: docs/configure-from-a-wsdl.md",
+            "the policy has an assertion begin conversations",
         ),
         ("init x --wsdl none.wsdl", "none.wsdl"),
         (

@@ -17,6 +17,7 @@ use soapstone::wss::{KeyBinding, Policy, SoapVersion};
 use soapstone_gateway::{NotABackend, Unfetched, backend_url, fetch_document};
 use tokio::runtime::Runtime;
 
+use super::foreign::Foreign;
 use super::uses::Uses;
 use crate::failure::Failure;
 use crate::files;
@@ -288,8 +289,20 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
             request, response, ..
         } = agreement;
         for policy in [request, response] {
-            refuse_tokens(policy)?;
+            if policy.uses(KeyBinding::Shared) {
+                return Err("its policy demands a key that both sides share, which only the parties can provide".to_owned());
+            }
         }
+        let foreign = Foreign::of(agreement);
+        if let (Some(known), Some(other)) = (uses.foreign, foreign)
+            && known != other
+        {
+            return Err(
+                "its operations demand tokens of several kinds that only the parties can provide"
+                    .to_owned(),
+            );
+        }
+        uses.foreign = uses.foreign.or(foreign);
         if let Some(conversation) = &agreement.conversation {
             if conversation.bootstrap.is_none() {
                 return Err(
@@ -308,6 +321,14 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
         uses.client_signs |= by_certificate(request);
         uses.service_signs |= by_certificate(response);
         let wrapped = [KeyBinding::Certificate, KeyBinding::SessionKey];
+        let deciphers_key = matches!(
+            foreign,
+            Some(Foreign::Assertion {
+                is_symmetric: true,
+                ..
+            })
+        );
+        uses.service_decrypts |= deciphers_key;
         uses.service_decrypts |= encrypted_to(request).is_some_and(|key| wrapped.contains(&key))
             || request.uses(KeyBinding::SessionKey);
         let to_client = encrypted_to(response) == Some(KeyBinding::Certificate);
@@ -322,22 +343,6 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
         }
     }
     Ok(uses)
-}
-
-/// Refuses tokens that somebody else must make.
-fn refuse_tokens(policy: &Policy) -> Result<(), String> {
-    let what = if policy.assertion().is_some() {
-        "a SAML assertion"
-    } else if policy.kerberos().is_some() {
-        "a Kerberos token"
-    } else if policy.uses(KeyBinding::Shared) {
-        "a key that both sides share"
-    } else {
-        return Ok(());
-    };
-    Err(format!(
-        "its policy demands {what}, which only the parties can provide"
-    ))
 }
 
 #[cfg(test)]

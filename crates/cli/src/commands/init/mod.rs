@@ -5,6 +5,7 @@
 //! it there; and nothing that is there is touched.
 
 mod contract;
+mod foreign;
 mod place;
 mod report;
 mod template;
@@ -23,6 +24,7 @@ use soapstone::{Opener, Securer};
 use soapstone_gateway::{OneLine, backend_url, share_a_port};
 
 use self::contract::{AgreedPolicy, Contract, cannot_copy};
+use self::foreign::{Foreign, ISSUER, KEYTAB};
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
 use self::uses::Uses;
@@ -346,6 +348,21 @@ impl Plan {
         if self.uses.users {
             files.push((PASSWORD, format!("the password of the user {USER}")));
         }
+        match self.uses.foreign {
+            None => {}
+            Some(Foreign::Assertion { .. }) => {
+                let stands_in = "stands in for the key of the issuer of assertions".to_owned();
+                files.push(("issuer.key.pem", stands_in));
+                files.push((
+                    "issuer.cert.pem",
+                    "put the issuer's in its place".to_owned(),
+                ));
+            }
+            Some(Foreign::Ticket(_)) => {
+                let stands_in = "empty: put the keytab of the service in its place".to_owned();
+                files.push((KEYTAB, stands_in));
+            }
+        }
         files.push((
             "gateway.toml",
             format!("the gateway before the service, at {}", self.service_url()),
@@ -486,6 +503,15 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
     if let Some(kind) = plan.second_key() {
         issue("service-reads", "CN=service", kind, &[])?;
         issue("client-reads", "CN=client", kind, &[])?;
+    }
+    match plan.uses.foreign {
+        None => {}
+        Some(Foreign::Assertion { .. }) => {
+            issue(ISSUER, "CN=issuer", KeyKind::Rsa { bits: BITS }, &[])?;
+        }
+        Some(Foreign::Ticket(_)) => {
+            files::create(&folder.join(KEYTAB), b"", Privacy::Secret, Existing::Keep)?;
+        }
     }
     if plan.uses.users {
         let mut password = Vec::new();

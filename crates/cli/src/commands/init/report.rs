@@ -24,6 +24,11 @@ pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> Stri
         // Writing to a String does not fail.
         let _ = writeln!(text, "  {name:width$}  {what}");
     }
+    if plan.uses.foreign.is_some() {
+        text.push_str(
+            "\nThe policy demands tokens that somebody else makes. Fill in what both gateway files mark with FILL IN.\n",
+        );
+    }
     text.push_str("\nNext, in that folder, each server in a terminal of its own:\n\n");
     if !here {
         let _ = writeln!(text, "  cd {}", word(&folder.to_string_lossy()));

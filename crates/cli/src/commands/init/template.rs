@@ -7,6 +7,7 @@
 use soapstone::crypto::KeyKind;
 use soapstone::wss::Mechanism;
 
+use super::foreign::Foreign;
 use super::{Plan, Protection, contract};
 
 /// Who we are in the `username` mechanism.
@@ -200,6 +201,9 @@ fn tables(party: Party, plan: &Plan) -> String {
         _ => "",
     };
     let mut lines = Vec::new();
+    // The key that an assertion names signs, and no certificate says whose it is.
+    let holds = uses.foreign.is_some_and(Foreign::holds_client_key);
+    let signs = signs || (holds && party != Party::Service);
     let told = [
         (party.sends() && signs).then(|| format!("signs {sent}")),
         (party.gets() && decrypts).then(|| format!("decrypts {got}")),
@@ -266,6 +270,12 @@ fn tables(party: Party, plan: &Plan) -> String {
         ));
     }
     lines.push(security(party, plan));
+    if let Some(foreign) = uses.foreign {
+        lines.push(match party {
+            Party::Service => foreign.of_service(),
+            _ => foreign.of_client(),
+        });
+    }
     lines.join("\n")
 }
 

@@ -2,6 +2,8 @@
 
 use soapstone::wss::Mechanism;
 
+use super::foreign::Foreign;
+
 /// What the files need to have, whether a mechanism or a policy says so.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Uses {
@@ -23,6 +25,8 @@ pub(super) struct Uses {
     pub(super) tls_client: bool,
     /// Messages belong to conversations.
     pub(super) converses: bool,
+    /// A token that neither side makes.
+    pub(super) foreign: Option<Foreign>,
 }
 
 impl Uses {
@@ -40,11 +44,13 @@ impl Uses {
             tls: users,
             tls_client: false,
             converses: mechanism == Mechanism::SecureConversation,
+            foreign: None,
         }
     }
 
     /// Whether there is a key of the client.
     pub(super) fn client_key(self) -> bool {
-        self.client_signs || self.client_decrypts || self.tls_client
+        let by_token = self.foreign.is_some_and(Foreign::takes_client_key);
+        self.client_signs || self.client_decrypts || self.tls_client || by_token
     }
 }
