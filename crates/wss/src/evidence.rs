@@ -4,7 +4,9 @@
 //! Opening writes it down. [`Verified`](crate::Verified) hands it out.
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_crypto::{
+    Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm, SignatureFamily,
+};
 use soapstone_xml::{Canonicalization, NodeId};
 
 use crate::attachments::Coverage;
@@ -112,6 +114,11 @@ impl SignatureEvidence {
             Signer::Certificate(certificate) => Some(certificate),
             _ => None,
         }
+    }
+
+    /// Whether it was made with a symmetric key.
+    pub(crate) fn is_by_secret(&self) -> bool {
+        self.algorithm.family() == SignatureFamily::Hmac
     }
 
     /// The digest of `node`, where the plan keeps digests.

@@ -304,9 +304,21 @@ impl Policy {
             .is_some_and(|assertion| assertion.encrypted)
     }
 
-    /// Whether messages are protected with the proof key of the assertion that they have.
+    /// Whether the proof key of an assertion protects messages, or endorses them.
+    pub fn uses_proof_key(&self) -> bool {
+        self.uses(KeyBinding::Assertion) || self.is_endorsed_by_proof_key()
+    }
+
+    /// Whether the proof key of an assertion endorses.
+    pub(crate) fn is_endorsed_by_proof_key(&self) -> bool {
+        let mut endorsing = self.endorsing();
+        endorsing.any(|token| token.key.kind() == KeyBinding::Assertion)
+    }
+
+    /// Whether messages are protected or endorsed with the proof key of the assertion that they
+    /// have.
     pub(crate) fn proves_by_key(&self) -> bool {
-        self.assertion().is_some() && self.uses(KeyBinding::Assertion)
+        self.assertion().is_some() && self.uses_proof_key()
     }
 
     /// The Kerberos token that messages have beside those of their keys.
@@ -518,8 +530,8 @@ impl Policy {
         endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
     }
 
-    /// The token that endorses with a symmetric key: of a security context or a
-    /// Kerberos token, or from a password.
+    /// The token that endorses with a symmetric key: of a security context, a Kerberos token or an
+    /// assertion, or from a password.
     pub(crate) fn endorsing_secret(&self) -> Option<&EndorsingToken> {
         let mut endorsing = self.endorsing_beside();
         endorsing.find(|token| !matches!(token.key, EndorsingKey::Certificate(_)))

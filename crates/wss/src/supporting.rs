@@ -87,6 +87,14 @@ pub enum EndorsingKey {
         /// Whether the key that signs is derived from that of the session.
         derived_keys: Option<DerivedKeyPolicy>,
     },
+    /// The proof key of the assertion that messages have: its holder endorses.
+    Assertion {
+        /// Whether messages name the assertion by a reference to its place in them, instead of by
+        /// its id.
+        by_place: bool,
+        /// Whether the key that signs is derived from the proof key.
+        derived_keys: Option<DerivedKeyPolicy>,
+    },
     /// A key that is derived from the password of a user. Messages carry its token.
     Password {
         /// How it is derived.
@@ -129,6 +137,7 @@ impl EndorsingKey {
             Self::Certificate(_) => KeyBinding::Certificate,
             Self::Context { .. } => KeyBinding::Context,
             Self::Kerberos { .. } => KeyBinding::Kerberos,
+            Self::Assertion { .. } => KeyBinding::Assertion,
             Self::Password { .. } => KeyBinding::Password,
         }
     }
@@ -144,6 +153,7 @@ impl EndorsingKey {
             Self::Certificate(reference) => *reference,
             Self::Context { carried, .. } => context_reference(*carried),
             Self::Kerberos { token, .. } => context_reference(token.carried),
+            Self::Assertion { by_place, .. } => context_reference(*by_place),
             Self::Password { .. } => KeyReference::Direct,
         }
     }
@@ -154,6 +164,7 @@ impl EndorsingKey {
             Self::Certificate(_) => None,
             Self::Context { derived_keys, .. }
             | Self::Kerberos { derived_keys, .. }
+            | Self::Assertion { derived_keys, .. }
             | Self::Password { derived_keys, .. } => *derived_keys,
         }
     }

@@ -1,22 +1,23 @@
 //! The policy of one message: request or response.
 
 use soapstone_wss::{
-    self as wss, AssertionProtection, EncryptedPart, EncryptionKey, EncryptionToken, Extent,
-    HolderUse, KeyReference, Mechanism, Part, PasswordKeyPolicy, Policy, Recipient, Suite,
-    SupportingToken, SymmetricToken, TimestampPolicy,
+    self as wss, AssertionPolicy, AssertionProtection, ConfirmationMethod, EncryptedPart,
+    EncryptionKey, EncryptionToken, Extent, HolderUse, KeyReference, Mechanism, Part,
+    PasswordKeyPolicy, Policy, Recipient, Suite, SupportingToken, SymmetricToken, TimestampPolicy,
 };
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
 use super::tokens::{
-    assertion, certificate, derived_keys, kerberos, reference, refused, user_with_key,
+    assertion, certificate, derived_keys, issued_for_transport, kerberos, reference, refused,
+    shows_certificate, user_with_key,
 };
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
     AlgorithmSuite, AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding,
-    Token, TokenKind,
+    Token, TokenKind, TransportBinding,
 };
 
 /// Of which message the policy is.
@@ -56,7 +57,10 @@ impl Message<'_> {
         let before = problems.len();
         match &requirements.binding {
             None => self.without_binding(problems),
-            Some(Binding::Transport(_)) => policy.binding = wss::Binding::Transport,
+            Some(Binding::Transport(binding)) => {
+                policy.binding = wss::Binding::Transport;
+                self.token_of_transport(binding, &mut policy, problems);
+            }
             Some(Binding::Symmetric(binding)) => self.symmetric(binding, &mut policy, problems),
             Some(Binding::Asymmetric(binding)) => self.asymmetric(binding, &mut policy, problems),
         }
@@ -148,6 +152,34 @@ impl Message<'_> {
         for (name, place) in parts.chain(elements) {
             problems.push(missing(name, place, "a binding"));
         }
+    }
+
+    /// An issued token as the token of the transport (WS-SecurityPolicy 1.3, 7.3): requests carry
+    /// it, and the connection shows whose it is. A holder's key is that of the client certificate;
+    /// a bearer needs none.
+    fn token_of_transport(
+        &self,
+        binding: &TransportBinding,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let token = binding.token.as_ref();
+        let Some(token) = token.filter(|token| issued_for_transport(token).is_some()) else {
+            return;
+        };
+        if !self.is_request() {
+            return;
+        }
+        let (holder, protection) = (HolderUse::Beside, AssertionProtection::Connection);
+        let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
+            return;
+        };
+        let methods = match shows_certificate(token) {
+            true => vec![ConfirmationMethod::HolderOfKey],
+            false => wanted.methods,
+        };
+        let wanted = AssertionPolicy { methods, ..wanted };
+        policy.supporting.push(SupportingToken::Assertion(wanted));
     }
 
     /// WS-SecurityPolicy 1.3, 7.4.

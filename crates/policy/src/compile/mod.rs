@@ -342,6 +342,9 @@ fn transport(
                 client_certificate: *client_certificate,
             })
         }
+        TokenKind::Issued(_) => Some(TransportRequirement {
+            client_certificate: tokens::shows_certificate(token),
+        }),
         _ => {
             problems.push(tokens::refused(token, "the transport is HTTPS"));
             None

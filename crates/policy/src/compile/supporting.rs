@@ -5,16 +5,17 @@
 //! message's own signature and key do.
 
 use soapstone_wss::{
-    self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse, Part,
-    PasswordKeyPolicy, PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
+    self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse,
+    KeyReference, Part, PasswordKeyPolicy, PasswordKind, Policy, ProtectionOrder, Recipient,
+    SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, items, kerberos, password, refused,
-    user_with_key, why_not,
+    TOKEN_INSIDE, assertion, certificate, derived_keys, has_proof_key, items, kerberos, password,
+    refused, user_with_key, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -169,17 +170,7 @@ impl Message<'_> {
             return;
         };
         policy.supporting.push(SupportingToken::Assertion(wanted));
-        if !self.protects_messages() {
-            return;
-        }
-        if supporting.kind.signed && !policy.parts.signed.contains(&Part::Assertion) {
-            policy.parts.signed.push(Part::Assertion);
-        }
-        if supporting.kind.encrypted {
-            self.encrypt_too(policy, problems);
-            let assertion = EncryptedPart::customary(Part::Assertion);
-            policy.parts.encrypted.push(assertion);
-        }
+        self.protect_assertion(supporting, policy, problems);
     }
 
     /// An assertion whose holder endorses the message.
@@ -194,6 +185,12 @@ impl Message<'_> {
             problems.push(refused(token, "the holder of an assertion endorses alone"));
             return;
         }
+        let encrypts_first = policy.order() == ProtectionOrder::EncryptBeforeSigning;
+        if supporting.kind.encrypted && encrypts_first {
+            let reason = "an assertion whose holder endorses is deciphered before his signature is verified: leave sp:EncryptBeforeSigning out";
+            problems.push(refused(token, reason));
+            return;
+        }
         let protection = match self.protects_messages() {
             true => AssertionProtection::Signature,
             false => AssertionProtection::Connection,
@@ -202,9 +199,42 @@ impl Message<'_> {
         let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
             return;
         };
-        let endorsing = EndorsingToken::by_certificate(self.name(token, problems));
+        let reference = self.name(token, problems);
+        let endorsing = match has_proof_key(token) {
+            true => {
+                let properties = self.requirements.binding.as_ref().map(Binding::properties);
+                let suite = properties.and_then(|properties| properties.suite.as_ref());
+                EndorsingToken::by(EndorsingKey::Assertion {
+                    by_place: reference == KeyReference::Direct,
+                    derived_keys: derived_keys(token, suite),
+                })
+            }
+            false => EndorsingToken::by_certificate(reference),
+        };
         policy.supporting.push(SupportingToken::Assertion(wanted));
         self.endorse_with(supporting, token, endorsing, policy, problems);
+        self.protect_assertion(supporting, policy, problems);
+    }
+
+    /// Has the message's signature cover the assertion, and the key of the binding encrypt it, as
+    /// the assertion of supporting tokens says. Over a connection there is nothing to do.
+    fn protect_assertion(
+        &self,
+        supporting: &SupportingTokens,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        if !self.protects_messages() {
+            return;
+        }
+        if supporting.kind.signed && !policy.parts.signed.contains(&Part::Assertion) {
+            policy.parts.signed.push(Part::Assertion);
+        }
+        if supporting.kind.encrypted {
+            self.encrypt_too(policy, problems);
+            let assertion = EncryptedPart::customary(Part::Assertion);
+            policy.parts.encrypted.push(assertion);
+        }
     }
 
     /// Says with which key tokens are encrypted where the policy names no encrypted parts.
@@ -256,8 +286,9 @@ impl Message<'_> {
         let endorsing = EndorsingToken {
             parts,
             covers_token: properties.is_some_and(|properties| properties.protect_tokens),
-            signed: messages && supporting.kind.signed,
-            encrypted: messages && supporting.kind.encrypted,
+            // An assertion is a part of the message by itself, and protected as one.
+            signed: messages && supporting.kind.signed && !token.kind.is_assertion(),
+            encrypted: messages && supporting.kind.encrypted && !token.kind.is_assertion(),
             ..endorsing
         };
         if messages {
@@ -399,7 +430,8 @@ impl Message<'_> {
         match endorsing.key {
             EndorsingKey::Context { .. }
             | EndorsingKey::Password { .. }
-            | EndorsingKey::Kerberos { .. } => {
+            | EndorsingKey::Kerberos { .. }
+            | EndorsingKey::Assertion { .. } => {
                 let first = SupportingToken::Endorsing(endorsing);
                 policy.supporting.insert(0, first);
             }

@@ -76,8 +76,8 @@ pub(super) fn assertion(
             "issuers and claims of assertions are a matter of the endpoint, not of policies",
         ),
         (
-            token.derived_keys.is_some() && policy.signs_with() != Some(KeyBinding::Assertion),
-            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding",
+            derives_in_vain(token, holder, policy),
+            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding, or endorses them",
         ),
     ];
     if let Some((_, reason)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
@@ -86,7 +86,7 @@ pub(super) fn assertion(
     }
     let methods = match holder {
         HolderUse::Beside => vec![ConfirmationMethod::Bearer],
-        _ => vec![ConfirmationMethod::HolderOfKey],
+        HolderUse::Signs | HolderUse::Endorses => vec![ConfirmationMethod::HolderOfKey],
     };
     Some(AssertionPolicy {
         versions: match versions.is_empty() {
@@ -98,6 +98,21 @@ pub(super) fn assertion(
         protection,
         ..AssertionPolicy::default()
     })
+}
+
+/// Whether keys are to be derived of an assertion whose key does nothing that a derived key could
+/// do. A private key that endorses is the holder's own: there is nothing to derive, as with a
+/// certificate that endorses.
+fn derives_in_vain(token: &Token, holder: HolderUse, policy: &Policy) -> bool {
+    let says_key = matches!(&token.kind, TokenKind::Issued(issued) if issued.key_type.is_some());
+    let endorses = holder == HolderUse::Endorses && says_key;
+    token.derived_keys.is_some() && !endorses && policy.signs_with() != Some(KeyBinding::Assertion)
+}
+
+/// Whether the key of an issued token is a symmetric one by its template.
+pub(super) fn has_proof_key(token: &Token) -> bool {
+    let symmetric = Some(IssuedKey::SymmetricKey);
+    matches!(&token.kind, TokenKind::Issued(issued) if issued.key_type == symmetric)
 }
 
 /// The versions of SAML that an issued token may have, or why there can be none.
@@ -125,10 +140,11 @@ fn issued_versions(
                 "the key of a token that protects messages in a symmetric binding is symmetric",
             );
         }
-        (Some(IssuedKey::SymmetricKey), _) if !protects => {
-            return Err(
-                "the symmetric key of an issued token protects messages in a symmetric binding, and does nothing else",
-            );
+        (Some(IssuedKey::SymmetricKey), HolderUse::Beside) => {
+            return Err("a symmetric key that signs nothing proves nobody: let it endorse");
+        }
+        (Some(IssuedKey::SymmetricKey), HolderUse::Signs) if !protects => {
+            return Err("the key of an initiator in an asymmetric binding is no symmetric one");
         }
         _ => {}
     }
@@ -139,13 +155,30 @@ fn issued_versions(
     }
 }
 
+/// An issued token, as the token of a transport binding.
+pub(super) fn issued_for_transport(token: &Token) -> Option<&IssuedToken> {
+    match &token.kind {
+        TokenKind::Issued(issued) => Some(issued),
+        _ => None,
+    }
+}
+
+/// Whether the client shows the key of an issued token by its certificate, where that is the token
+/// of the transport: unless the token is a bearer's by its template. A template that names no key
+/// asks for nothing weaker.
+pub(super) fn shows_certificate(token: &Token) -> bool {
+    let bearer = Some(IssuedKey::Bearer);
+    issued_for_transport(token).is_some_and(|issued| issued.key_type != bearer)
+}
+
 /// The first token of requests that another service issues.
 pub(super) fn issued(request: &Requirements) -> Option<IssuedToken> {
     let supporting = request.supporting.iter().flat_map(|one| &one.tokens);
     let initiator = match &request.binding {
         Some(Binding::Asymmetric(binding)) => binding.initiator_signature.as_ref(),
         Some(Binding::Symmetric(binding)) => binding.signature.as_ref(),
-        _ => None,
+        Some(Binding::Transport(binding)) => binding.token.as_ref(),
+        None => None,
     };
     let mut tokens = initiator.into_iter().chain(supporting);
     tokens.find_map(|token| match &token.kind {
@@ -210,7 +243,7 @@ pub(super) fn kerberos(
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {
         (TokenKind::Issued(_), _) => {
-            "a token that another service issues is the initiator's, protects messages in a symmetric binding, or is a supporting one"
+            "a token that another service issues is the initiator's or that of the transport, protects messages in a symmetric binding, or is a supporting one"
         }
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",

@@ -89,14 +89,15 @@ impl IssuedToken {
                     self.template(child, symmetric, problems);
                 }
             }
+            // Beside the template it says the same as in it (5.4.2).
+            "Claims" if trust_of(parameter).is_some() => self.template(parameter, false, problems),
             _ => return false,
         }
         true
     }
 
     fn template(&mut self, child: &Arc<Node>, symmetric: bool, problems: &mut Vec<PolicyProblem>) {
-        let mut versions = ConversationVersion::ALL.into_iter();
-        let version = versions.find(|version| version.trust_namespace() == &*child.name.namespace);
+        let version = trust_of(child);
         if let Some(version) = version
             && self
                 .trust
@@ -116,6 +117,11 @@ impl IssuedToken {
         if !is_said {
             let reason = "a template says of what kind a token is and which claims it has, and nothing else of the request";
             let kind = ProblemKind::NotSupported { reason };
+            problems.push(PolicyProblem::at(&child.name, &child.place, kind));
+            return;
+        }
+        if local == "Claims" && self.other.contains("<Claims ") {
+            let kind = ProblemKind::Repeated;
             problems.push(PolicyProblem::at(&child.name, &child.place, kind));
             return;
         }
@@ -154,6 +160,12 @@ impl IssuedToken {
             _ => write(child, &mut self.other),
         }
     }
+}
+
+/// The version of WS-Trust in whose namespace an element is.
+fn trust_of(node: &Node) -> Option<ConversationVersion> {
+    let mut versions = ConversationVersion::ALL.into_iter();
+    versions.find(|version| version.trust_namespace() == &*node.name.namespace)
 }
 
 /// The bits of a symmetric key: 128 to 512 in whole bytes, as a key is asked for.

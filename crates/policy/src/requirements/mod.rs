@@ -42,6 +42,10 @@ const BESIDE_BINDING: &str = "beside the binding, not in it";
 /// Where the properties of bindings belong (WS-SecurityPolicy 1.3, 7).
 const IN_BINDING: &str = "in the binding, not beside it";
 
+/// Why a token that stands in no other assertion is not obeyed (WS-SecurityPolicy 1.3, 5): it says
+/// nothing of messages.
+const TOKEN_ALONE: &str = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none";
+
 /// Namespaces in which policies ask for addressing headers.
 const ADDRESSING: [&str; 4] = [
     ADDRESSING_METADATA,
@@ -177,6 +181,10 @@ impl Requirements {
             "EncryptedElements" => &mut self.encrypted_elements,
             "ContentEncryptedElements" => &mut self.content_encrypted_elements,
             "RequiredElements" => &mut self.required_elements,
+            _ if token::names_token(assertion.name()) => {
+                problems.push(not_supported(assertion, TOKEN_ALONE));
+                return;
+            }
             _ => {
                 problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
                 return;

@@ -162,7 +162,7 @@ fn an_assertion_in_another_place_is_refused_by_name() {
         ),
         (
             supporting(&nest("SupportingTokens", &saml("<sp:RequireDerivedKeys/>"))),
-            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding",
+            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding, or endorses them",
         ),
         (
             supporting(&by_two),

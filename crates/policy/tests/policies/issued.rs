@@ -2,7 +2,10 @@
 //! places where `sp:SamlToken` may stand.
 
 use soapstone_policy::{IssuedKey, ProblemKind};
-use soapstone_wss::{ConversationVersion, HolderUse, KeyBinding, Part, SamlVersion};
+use soapstone_wss::{
+    AssertionProtection, ConfirmationMethod, ConversationVersion, EndorsingKey, HolderUse,
+    KeyBinding, Part, SamlVersion,
+};
 
 use crate::refusals::not_supported;
 use crate::support::*;
@@ -89,9 +92,9 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
             "issued tokens are assertions of SAML",
         ),
         (
-            "EndorsingSupportingTokens",
+            "SupportingTokens",
             issued(&key("SymmetricKey"), ""),
-            "the symmetric key of an issued token protects messages in a symmetric binding, and does nothing else",
+            "a symmetric key that signs nothing proves nobody: let it endorse",
         ),
         (
             "EndorsingSupportingTokens",
@@ -115,6 +118,15 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
         let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}{supporting}"));
         assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
     }
+    let initiator = nest("InitiatorToken", &issued(&key("SymmetricKey"), ""));
+    let recipient = nest("RecipientToken", &x509("Never", ""));
+    let binding = nest(
+        "AsymmetricBinding",
+        &format!("{initiator}{recipient}{}", suite("Basic256")),
+    );
+    let (_, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
+    let expected = "the key of an initiator in an asymmetric binding is no symmetric one";
+    assert_eq!(reason, expected);
     let cases = [
         (
             "PublicKey",
@@ -126,6 +138,136 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
         let binding = symmetric(&issued(&key(kind), ""), &suite("Basic256"));
         let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
         assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.3 and 8.7: the message is under other keys, or comes over a connection.
+#[test]
+fn the_symmetric_key_of_an_issued_token_endorses() {
+    let symmetric = symmetric(&x509("Never", ""), &suite("Basic256"));
+    let derive = "<sp:RequireDerivedKeys/>";
+    for (binding, protection) in [
+        (
+            transport("<sp:IncludeTimestamp/>"),
+            AssertionProtection::Connection,
+        ),
+        (
+            asymmetric(&suite("Basic256")) + SIGNED_BODY,
+            AssertionProtection::Signature,
+        ),
+        (
+            symmetric.clone() + SIGNED_BODY,
+            AssertionProtection::Signature,
+        ),
+    ] {
+        for (inner, derives) in [("", false), (derive, true)] {
+            let token = issued(&key("SymmetricKey"), inner);
+            let endorsing = nest("EndorsingSupportingTokens", &token);
+            let found = agreement(&format!("{binding}{endorsing}"));
+            let wanted = found.request.assertion().expect("an assertion");
+            assert_eq!(wanted.holder, HolderUse::Endorses);
+            assert_eq!(wanted.methods, [ConfirmationMethod::HolderOfKey]);
+            assert_eq!(wanted.protection, protection);
+            let mut endorsing = found.request.endorsing();
+            let key = endorsing.next().expect("a token that endorses").key;
+            let EndorsingKey::Assertion {
+                by_place,
+                derived_keys,
+            } = key
+            else {
+                panic!("{key:?}")
+            };
+            assert_eq!((by_place, derived_keys.is_some()), (true, derives));
+            assert!(!found.response.uses_proof_key());
+            assert_eq!(
+                found.issued.and_then(|it| it.key_type),
+                Some(IssuedKey::SymmetricKey)
+            );
+        }
+    }
+    // As part of the message, the assertion is signed and encrypted with it.
+    let token = issued(&key("SymmetricKey"), "");
+    let endorsing = nest("SignedEndorsingEncryptedSupportingTokens", &token);
+    let found = agreement(&format!("{symmetric}{SIGNED_BODY}{endorsing}")).request;
+    assert!(found.signs(&Part::Assertion) && found.encrypts(&Part::Assertion));
+    let late = symmetric.replace(
+        "</wsp:Policy></sp:SymmetricBinding>",
+        "<sp:EncryptBeforeSigning/></wsp:Policy></sp:SymmetricBinding>",
+    );
+    assert_ne!(late, symmetric);
+    let (_, reason) = not_supported(&format!("{late}{SIGNED_BODY}{endorsing}"));
+    assert_eq!(
+        reason,
+        "an assertion whose holder endorses is deciphered before his signature is verified: leave sp:EncryptBeforeSigning out"
+    );
+}
+
+/// A private key that endorses is the holder's own: nothing is derived from it, as with a
+/// certificate that endorses.
+#[test]
+fn derived_keys_say_nothing_of_a_public_key_that_endorses() {
+    let token = issued(&key("PublicKey"), "<sp:RequireDerivedKeys/>");
+    let endorsing = nest("EndorsingSupportingTokens", &token);
+    let binding = asymmetric(&suite("Basic256"));
+    let found = agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request;
+    let mut keys = found.endorsing().map(|it| it.key);
+    assert!(matches!(keys.next(), Some(EndorsingKey::Certificate(_))));
+}
+
+/// WS-SecurityPolicy 1.3, 7.3: requests carry the token, and the connection shows whose it is.
+#[test]
+fn an_issued_token_is_that_of_a_transport() {
+    let of_transport = |template: &str| {
+        let token = nest("TransportToken", &issued(template, ""));
+        nest("TransportBinding", &format!("{token}{}", suite("Basic256")))
+    };
+    for (template, method, client_certificate) in [
+        (key("PublicKey"), ConfirmationMethod::HolderOfKey, true),
+        // Nothing weaker, where nothing is said.
+        (String::new(), ConfirmationMethod::HolderOfKey, true),
+        (key("Bearer"), ConfirmationMethod::Bearer, false),
+    ] {
+        let found = agreement(&of_transport(&template));
+        let transport = found.transport.expect("a connection");
+        assert_eq!(transport.client_certificate, client_certificate);
+        let wanted = found.request.assertion().expect("an assertion");
+        assert_eq!(wanted.methods, [method]);
+        assert_eq!(wanted.holder, HolderUse::Beside);
+        assert_eq!(wanted.protection, AssertionProtection::Connection);
+        assert_eq!(found.response.assertion(), None);
+        assert!(found.issued.is_some());
+    }
+    let (name, reason) = not_supported(&of_transport(&key("SymmetricKey")));
+    let expected = "a symmetric key that signs nothing proves nobody: let it endorse";
+    assert_eq!((name.as_str(), reason), ("IssuedToken", expected));
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.2: claims stand beside the template, or in it; both are asked for.
+#[test]
+fn claims_beside_a_template_are_asked_for() {
+    let claims = format!("<t:Claims xmlns:t='{WST}' Dialect='urn:d'/>");
+    let in_template = issued(&format!("{}{claims}", key("Bearer")), "");
+    let beside =
+        issued(&key("Bearer"), "").replace("<wsp:Policy>", &(claims.clone() + "<wsp:Policy>"));
+    let binding = asymmetric(&suite("Basic256")) + SIGNED_BODY;
+    let of = |token: &str| {
+        let found = agreement(&format!("{binding}{}", nest("SupportingTokens", token)));
+        found.issued.expect("what the policy says of it")
+    };
+    assert_eq!(of(&beside), of(&in_template));
+    assert!(of(&beside).other.starts_with("<Claims "));
+    let twice = in_template.replace("<wsp:Policy>", &(claims + "<wsp:Policy>"));
+    let found = problems(&format!("{binding}{}", nest("SupportingTokens", &twice)));
+    assert_eq!(found[0].kind, ProblemKind::Repeated);
+}
+
+/// WS-SecurityPolicy 1.3, 5: what a token is for, the assertion around it says.
+#[test]
+fn a_token_that_stands_alone_is_refused_by_name() {
+    for name in ["IssuedToken", "SamlToken", "KerberosToken", "X509Token"] {
+        let (found, reason) = not_supported(&token(name, "AlwaysToRecipient", ""));
+        let expected = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none";
+        assert_eq!((found.as_str(), reason), (name, expected));
     }
 }
 

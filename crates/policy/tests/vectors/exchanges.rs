@@ -13,9 +13,8 @@ use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::{Failures, cases};
 use soapstone_wss::{
     AssertionProtection, AssertionToken, ConfirmationMethod, ContextOwner, Envelope, Facts,
-    FirstSeen, HolderUse, InboundPlan, KerberosSession, KeyBinding, Keys, OutboundPlan, Outgoing,
-    Part, Policy, Receipt, Rejected, SamlVersion, SecurityContext, SupportingToken, Verified,
-    kerberos_sha1,
+    FirstSeen, HolderUse, InboundPlan, KerberosSession, Keys, OutboundPlan, Outgoing, Part, Policy,
+    Receipt, Rejected, SamlVersion, SecurityContext, SupportingToken, Verified, kerberos_sha1,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -27,8 +26,11 @@ fn plain() -> String {
 }
 
 /// What one side knows beside its keys.
-fn facts(agreement: &ExchangePolicy, request: Option<Receipt>) -> Facts {
+fn facts(agreement: &ExchangePolicy, keys: &Keys, request: Option<Receipt>) -> Facts {
+    let client = keys.identity.as_ref().map(|it| it.certificate().clone());
+    let transport = agreement.transport;
     Facts {
+        client_certificate: client.filter(|_| transport.is_some_and(|it| it.client_certificate)),
         passwords: vec![("alice".to_owned(), SecretBytes::copy_of(b"open sesame"))],
         contexts: context(agreement).into_iter().collect(),
         certificates: Vec::new(),
@@ -135,7 +137,7 @@ fn with_assertion(policy: &Policy, keys: &Keys) -> Keys {
         audience: None,
         attributes: &[("role", "reader")],
     };
-    let assertion = match policy.uses(KeyBinding::Assertion) {
+    let assertion = match policy.uses_proof_key() {
         true => proving(&assertion, policy, keys),
         false => AssertionToken::parse(assertion.about("alice", &issuer()).into_bytes()),
     };
@@ -191,8 +193,13 @@ fn exchange(agreement: &ExchangePolicy, keys: &Keys) -> Result<(), String> {
     };
     let (request, sent) =
         secure(&agreement.request, keys, outgoing).map_err(|why| format!("request: {why}"))?;
-    let verified = open(&agreement.request, keys, &facts(agreement, None), request)
-        .map_err(|why| format!("request: {why}"))?;
+    let verified = open(
+        &agreement.request,
+        keys,
+        &facts(agreement, keys, None),
+        request,
+    )
+    .map_err(|why| format!("request: {why}"))?;
     let (_, received) = verified.finish(&mut Buffers::new());
     let outgoing = Outgoing {
         answers: Some(&received),
@@ -203,7 +210,7 @@ fn exchange(agreement: &ExchangePolicy, keys: &Keys) -> Result<(), String> {
     open(
         &agreement.response,
         keys,
-        &facts(agreement, Some(sent)),
+        &facts(agreement, keys, Some(sent)),
         response,
     )
     .map_err(|why| format!("response: {why}"))?;

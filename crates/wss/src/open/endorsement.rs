@@ -132,6 +132,7 @@ impl Comparison<'_, '_> {
             Signer::Context { .. } => KeyBinding::Context,
             Signer::User(_) => KeyBinding::Password,
             Signer::Kerberos(_) => KeyBinding::Kerberos,
+            Signer::Holder { .. } if endorsement.is_by_secret() => KeyBinding::Assertion,
             _ => KeyBinding::Certificate,
         };
         if key != demand.key {

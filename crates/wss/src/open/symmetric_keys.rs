@@ -393,10 +393,10 @@ impl Keyring {
 }
 
 impl Message<'_> {
-    /// Whether a `ds:KeyInfo` leads to a security context, or to a key from a password, by a
-    /// derived key or without one. Where such a key endorses and nothing else is protected with
-    /// one, this tells its signature from the message's; whether it is a key that may is for
-    /// the key to show.
+    /// Whether a `ds:KeyInfo` leads to a security context, a Kerberos token, an assertion or a key
+    /// from a password, by a derived key or without one. Where such a key endorses and nothing else
+    /// is protected with one, this tells its signature from the message's; whether it is a key that
+    /// may is for the key to show.
     pub(super) fn leads_to(
         &self,
         source: KeySource,
@@ -415,6 +415,7 @@ impl Message<'_> {
         Ok(match &locator {
             KeyLocator::Context(_) => source == KeySource::Token,
             KeyLocator::KerberosSha1(_) => source == KeySource::Kerberos,
+            KeyLocator::Assertion { .. } => source == KeySource::Assertion,
             KeyLocator::Token(id) => {
                 let token = self.element(self.token_by_id(id)?);
                 match source {
@@ -424,6 +425,7 @@ impl Message<'_> {
                     KeySource::Kerberos => {
                         matches!(token::secret(token)?, Some(KeyLocator::KerberosSha1(_)))
                     }
+                    KeySource::Assertion => token::version_of(token).is_some(),
                     _ => token::is_username_token(token),
                 }
             }

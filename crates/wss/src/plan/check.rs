@@ -152,8 +152,16 @@ impl Policy {
                 "messages are protected with the key of an assertion's holder, and holder-of-key is not accepted",
             ),
             (
-                self.proves_by_key()
-                    && (self.encrypts(&Part::Assertion) || hides && self.encryption().is_some()),
+                self.is_endorsed_by_holder() && encrypts_first && self.encrypts(&Part::Assertion),
+                "an assertion whose holder endorses is deciphered before his signature is verified: it is signed before it is encrypted",
+            ),
+            (
+                self.is_endorsed_by_proof_key() && !self.is_endorsed_by_holder(),
+                "the symmetric key of an assertion's holder endorses, and no assertion is demanded whose holder does",
+            ),
+            (
+                by_proof && self.encrypts(&Part::Assertion)
+                    || self.proves_by_key() && hides && self.encryption().is_some(),
                 "the key inside of an assertion that is encrypted deciphers nothing: its signature could not be verified before",
             ),
             (

@@ -80,7 +80,8 @@ pub(crate) struct Demands {
     pub(crate) kerberos_beside: bool,
     /// How keys are derived from passwords, where they are.
     pub(crate) password_keys: Option<PasswordKeyPolicy>,
-    /// Whether messages are protected with the proof key of the assertion that they have.
+    /// Whether messages are protected or endorsed with the proof key of the assertion that they
+    /// have.
     pub(crate) proves_by_key: bool,
     /// Whether a session key is wrapped to our certificate.
     pub(crate) wraps_key: bool,
@@ -152,8 +153,8 @@ pub(crate) struct Endorsements {
     pub(crate) assigns_message: bool,
     /// Whether one key may make several of them.
     pub(crate) same_endorser: bool,
-    /// The symmetric key that endorses: of a security context or a Kerberos token, or from a
-    /// password.
+    /// The symmetric key that endorses: of a security context, a Kerberos token or an assertion,
+    /// or from a password.
     pub(crate) secret: Option<KeyDemand>,
     /// Whether they cover parts of the message in particular.
     pub(crate) cover_parts: bool,

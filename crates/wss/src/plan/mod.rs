@@ -195,6 +195,7 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
             EndorsingKey::Context { .. } => by_secret.map(Endorser::Context),
             EndorsingKey::Password { .. } => by_secret.map(Endorser::User),
             EndorsingKey::Kerberos { .. } => by_secret.map(Endorser::Kerberos),
+            EndorsingKey::Assertion { .. } => by_secret.map(Endorser::Holder),
             EndorsingKey::Certificate(_) => endorsers.next(),
         });
     all.collect()

@@ -153,6 +153,8 @@ pub(crate) enum Endorser {
     Context(SignatureAlgorithm),
     /// The client of the Kerberos token.
     Kerberos(SignatureAlgorithm),
+    /// The holder of the assertion, whose key is symmetric.
+    Holder(SignatureAlgorithm),
     /// The user, whose password the key is derived from.
     User(SignatureAlgorithm),
 }
@@ -163,6 +165,7 @@ impl Endorser {
             Self::Certificate(_, algorithm)
             | Self::Context(algorithm)
             | Self::Kerberos(algorithm)
+            | Self::Holder(algorithm)
             | Self::User(algorithm) => *algorithm,
         }
     }

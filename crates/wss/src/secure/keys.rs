@@ -111,6 +111,7 @@ impl<'p> Securing<'p> {
                 Endorser::Certificate(..) => continue,
                 Endorser::Context(_) => self.context_root(endorsing.reference, id, false)?,
                 Endorser::Kerberos(_) => self.kerberos_root(endorsing.reference, id, false)?,
+                Endorser::Holder(_) => (self.proof_root(endorsing.reference)?, Vec::new()),
                 Endorser::User(_) => self.password_root(PasswordKeyUse::Mac, id, false)?,
             };
             let others = self.pieces.derived.len();
@@ -118,7 +119,8 @@ impl<'p> Securing<'p> {
             self.keys.endorsing[index] = Some(key);
             let written = &mut self.pieces.endorsements[index];
             written.token = token;
-            if endorsing.token_encrypted {
+            let hides_assertion = encrypting.is_some_and(|one| one.hides_assertion);
+            if endorsing.token_encrypted || endorsing.by_holder && hides_assertion {
                 written.derived = self.pieces.derived.split_off(others);
             }
         }

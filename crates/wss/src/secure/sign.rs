@@ -170,6 +170,9 @@ impl Securing<'_> {
                     digest: digest(token)?,
                 });
             }
+            if endorsing.covers_token && endorsing.by_holder {
+                self.digest_assertion(signing.digest, &mut signed)?;
+            }
             signed.extend(parts);
             let id = self.message.named(&numbered("endorsement", index));
             let written = match &endorsing.endorser {
@@ -189,6 +192,7 @@ impl Securing<'_> {
                 }
                 Endorser::Context(algorithm)
                 | Endorser::Kerberos(algorithm)
+                | Endorser::Holder(algorithm)
                 | Endorser::User(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;

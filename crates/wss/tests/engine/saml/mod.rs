@@ -4,6 +4,7 @@ mod accepted;
 mod conditions;
 mod confirmations;
 mod elsewhere;
+mod endorsing_proof;
 mod forms;
 pub(crate) mod hidden;
 pub(crate) mod issuing;
