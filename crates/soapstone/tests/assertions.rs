@@ -563,8 +563,7 @@ fn a_policy_file_has_the_holder_of_an_assertion_sign() {
         read.err().map(|it| it.to_string()).unwrap_or_default()
     };
     let bearers = SERVICE.replace("holder-of-key", "bearer");
-    let expected =
-        "the policy has the holder of the assertion sign, and `confirmation` does not name it";
+    let expected = "the policy has the holder of the assertion sign, or show its key by the connection, and `confirmation` does not name it";
     assert!(told(format!("{bearers}{security}")).contains(expected));
     let older = SERVICE.replace("[saml]\n", "[saml]\nversions = [\"1.1\"]\n");
     let expected = "the policy wants an assertion of a version that `versions` does not name";

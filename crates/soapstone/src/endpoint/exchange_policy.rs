@@ -10,8 +10,7 @@ use soapstone_policy::{
 };
 use soapstone_trust::Operation;
 use soapstone_wss::{
-    Binding, ConversationVersion, KeyBinding, KeyReference, Mechanism, PasswordKind, Policy,
-    Recipient,
+    Binding, ConversationVersion, KeyReference, Mechanism, PasswordKind, Policy, Recipient,
 };
 
 use super::answer_actions::AnswerActions;
@@ -199,8 +198,7 @@ impl Compiler<'_> {
 
     /// Fills in the assertions that a policy file wants.
     fn fill_assertions(&mut self, agreed: &mut EndpointPolicies, role: Role) {
-        let begins =
-            |policy: &Policy| policy.assertion().is_some() || policy.uses(KeyBinding::Assertion);
+        let begins = |policy: &Policy| policy.assertion().is_some() || policy.uses_proof_key();
         if agreed
             .bootstrap
             .as_ref()

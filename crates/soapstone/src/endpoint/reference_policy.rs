@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use soapstone_wss::{AssertionProtection, ConfirmationMethod, KeyBinding, Keys, Policy};
+use soapstone_wss::{AssertionProtection, ConfirmationMethod, Keys, Policy};
 
 use super::compiler::Compiler;
 use super::exchange_policy::Exchange;
@@ -39,7 +39,7 @@ impl Compiler<'_> {
             accepted().any(|policy| policy.methods.contains(&ConfirmationMethod::Bearer));
         let by_proof = exchanges
             .iter()
-            .any(|exchange| exchange.request.uses(KeyBinding::Assertion));
+            .any(|exchange| exchange.request.uses_proof_key());
         let problems = [
             (
                 role != Role::Service,

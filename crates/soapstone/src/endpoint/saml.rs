@@ -46,7 +46,7 @@ impl Compiler<'_> {
 
     /// Compares what the file says of the holder's key with what a policy file has.
     fn check_proof_key(&mut self, config: &SamlConfig, policy: &Policy, role: Role) {
-        let is_symmetric = policy.uses(KeyBinding::Assertion);
+        let is_symmetric = policy.uses_proof_key();
         let said = config
             .symmetric
             .as_ref()
@@ -75,7 +75,7 @@ impl Compiler<'_> {
     /// assertion of a request.
     fn check_source_of_proof_key(&mut self, config: &SamlConfig, policy: &Policy, role: Role) {
         let sends = matches!(role, Role::Client | Role::Secure);
-        if policy.uses(KeyBinding::Assertion) && sends && config.from_request {
+        if policy.uses_proof_key() && sends && config.from_request {
             self.report_with_hint(
                 config.place,
                 "messages are under the symmetric key of an assertion, and the assertion comes without that key",
@@ -148,11 +148,13 @@ impl Compiler<'_> {
         };
         let accepted = self.accepted(config, policy, role);
         let holder_of_key = ConfirmationMethod::HolderOfKey;
-        let is_held = wanted.holder != HolderUse::Beside;
+        // Beside a certificate of the client, a bearer's assertion would be anybody's.
+        let by_connection = wanted.methods == [holder_of_key];
+        let is_held = wanted.holder != HolderUse::Beside || by_connection;
         if is_held && !accepted.accepts(holder_of_key) {
             self.report_with_hint(
                 config.place,
-                "the policy has the holder of the assertion sign, and `confirmation` does not name it",
+                "the policy has the holder of the assertion sign, or show its key by the connection, and `confirmation` does not name it",
                 "confirmation = [\"holder-of-key\"]",
             );
         }

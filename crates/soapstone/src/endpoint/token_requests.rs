@@ -191,16 +191,16 @@ impl Compiler<'_> {
             );
             return None;
         }
-        let protects = request.uses(KeyBinding::Assertion);
+        let proves = request.uses_proof_key();
         let key = match config.key.as_ref().map(|key| key.value).or(by_policy) {
             Some(key) => key,
-            None if protects => TokenKeyType::SymmetricKey,
+            None if proves => TokenKeyType::SymmetricKey,
             None if by_key => TokenKeyType::PublicKey,
             None => TokenKeyType::Bearer,
         };
         let place = config.key.as_ref().map_or(config.place, |key| key.place);
-        if protects != (key == TokenKeyType::SymmetricKey) {
-            let (message, hint) = match protects {
+        if proves != (key == TokenKeyType::SymmetricKey) {
+            let (message, hint) = match proves {
                 true => (
                     "messages are under the symmetric key of an assertion, and the assertion is asked for with another key or none",
                     "leave `key` out",
@@ -264,11 +264,10 @@ impl Compiler<'_> {
             rules.key_size = bits.value;
         }
         // Its first bytes encrypt, where no keys are derived from it.
-        let cipher = request
-            .suite
-            .data
-            .first()
-            .filter(|_| request.encryption().is_some());
+        let cipher = request.suite.data.first().filter(|_| {
+            let encryption = request.encryption();
+            encryption.is_some_and(|one| one.key == KeyBinding::Assertion)
+        });
         let fewest = cipher.map_or(0, |cipher| cipher.key_length() as u32 * 8);
         if rules.key_size < fewest {
             let place = config.key_size.as_ref().map_or(config.place, |it| it.place);

@@ -142,6 +142,67 @@ fn key_of(bits: u32) -> String {
     )
 }
 
+/// A policy whose messages certificates sign, and the symmetric key of an issued token endorses.
+fn endorsed() -> String {
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    let x509 = format!("<sp:X509Token sp:IncludeToken=\"{sp}/IncludeToken/Always\"/>");
+    let x509 = |name: &str| format!("<sp:{name}><wsp:Policy>{x509}</wsp:Policy></sp:{name}>");
+    format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\"><sp:AsymmetricBinding><wsp:Policy>{}{}\
+         <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
+         </wsp:Policy></sp:AsymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts><sp:EndorsingSupportingTokens><wsp:Policy>\
+         <sp:IssuedToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\">\
+         <sp:RequestSecurityTokenTemplate xmlns:t=\"{WST}\"><t:KeyType>{WST}/SymmetricKey</t:KeyType>\
+         <t:KeySize>128</t:KeySize></sp:RequestSecurityTokenTemplate><wsp:Policy><sp:RequireDerivedKeys/></wsp:Policy></sp:IssuedToken>\
+         </wsp:Policy></sp:EndorsingSupportingTokens></wsp:Policy>",
+        x509("InitiatorToken"),
+        x509("RecipientToken"),
+    )
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: the key is as long as the template says, and encrypts nothing.
+#[tokio::test]
+async fn the_key_of_an_assertion_that_a_token_service_made_endorses() {
+    for (is_20, version) in [(true, "2.0"), (false, "1.1")] {
+        let folder = folder();
+        folder.write("policy.xml", endorsed());
+        let by_policy = "security = { policy = \"policy.xml\", sha256_suites = \"sha256\", algorithms = { key_transport = [\"rsa-oaep\"] } }";
+        let tables = format!(
+            "identity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"] }}\n{by_policy}\n\
+             [saml]\naudience = [\"{AUDIENCE}\"]\nconfirmation = [\"holder-of-key\"]\n\
+             versions = [\"2.0\", \"1.1\"]\nissuers = [{{ name = \"{ISSUER}\", pinned = [\"idp.cert.pem\"] }}]\n"
+        );
+        let (mut backend, senders) = noting_senders(&folder, &tables).await;
+        let sts = Sts::granting(&folder, move |context, plain, _| {
+            let theirs = [9; 16];
+            let ours = secret(plain, "Nonce");
+            let key = ComputedKey::PSha1.compute(&ours, &theirs, 16);
+            telling(
+                context,
+                is_20,
+                key.expect("a key").expose(),
+                &computed(&theirs),
+            )
+        });
+        let sts = sts.await;
+        let more = format!("version = \"{version}\"");
+        let text = file(backend.address, sts.backend.address, "holder-of-key", &more).replacen(
+            "security = { mechanism = \"sign\" }",
+            by_policy,
+            1,
+        );
+        let gateway = folder.gateway(&text).await;
+        let answer = ask(&gateway).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let seen = backend.seen.recv().await.expect("a request");
+        let body = String::from_utf8_lossy(&seen.body).into_owned();
+        assert!(body.contains("DerivedKeyToken") && body.contains("BinarySecurityToken"));
+        let expected = format!("alice by holder-of-key in {version}");
+        assert_eq!(*senders.lock().unwrap(), [expected]);
+    }
+}
+
 #[tokio::test]
 async fn messages_are_under_the_key_of_an_assertion_that_a_token_service_made() {
     for (way, entropy) in [
