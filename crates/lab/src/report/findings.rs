@@ -42,6 +42,11 @@ pub(super) fn found(
     match finding {
         Finding::Crossovers { of: quantity } => crossovers(x, quantity, &of(quantity)),
         Finding::Least { of: quantity } => compared::least(x, quantity, &of(quantity)),
+        Finding::Even {
+            of: quantity,
+            arm,
+            beside,
+        } => even((x, quantity), [arm, beside], &of(quantity)),
         Finding::Remainder { plus, minus } => {
             compared::remainder(x, (plus, minus), &of(Quantity::Time))
         }
@@ -205,6 +210,39 @@ fn crossovers(x: &str, quantity: Quantity, totals: &[Series]) -> Found {
         }
     }
     found.series.sort_by_key(|it| it.stack);
+    found
+}
+
+/// Where along the axis an arm has as much as another, for each combination of the other
+/// coordinates.
+fn even((x, quantity): (&str, Quantity), [arm, beside]: [&str; 2], all: &[Series]) -> Found {
+    let mut found = Found::default();
+    for series in all.iter().filter(|it| it.arm == arm) {
+        let same = |it: &&Series| {
+            (it.stack, it.arm.as_str(), &it.besides) == (series.stack, beside, &series.besides)
+        };
+        let Some(other) = all.iter().find(same) else {
+            continue;
+        };
+        let (along, others) = parted(&series.besides, x);
+        let pair = Pair::of([series, other], &[series, other], (x, quantity));
+        let of = found.series(series.stack, series.arm.clone(), others);
+        let why = match &pair.course {
+            Course::Cross(crossings) => {
+                let values = crossings.iter().take(1).map(|it| {
+                    let (besides, spread) = (&series.besides, Some(it.interval));
+                    value(besides, &along, it.at, spread, pair.samples)
+                });
+                of.values.extend(values);
+                continue;
+            }
+            Course::Apart(Less::First) => "always less".to_owned(),
+            Course::Apart(Less::Second) => "always more".to_owned(),
+            Course::Perhaps(_, why) => why.clone(),
+            Course::Open => "intervals leave it open".to_owned(),
+        };
+        of.blanks.push((along, why));
+    }
     found
 }
 

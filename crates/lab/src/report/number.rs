@@ -52,7 +52,7 @@ impl Unit {
                 | Finding::FirstBelowMean => MESSAGES,
                 Finding::Crossovers { .. } | Finding::Least { .. } => CHARACTERS,
                 Finding::Remainder { .. } => Self::of_quantity(Quantity::Time, most),
-                Finding::Increase | Finding::Change { .. } => PERCENT,
+                Finding::Increase | Finding::Change { .. } | Finding::Even { .. } => PERCENT,
                 Finding::Rates if most >= 500.0 => Self::new(1e3, "ms/kB"),
                 Finding::Rates => Self::new(1.0, "µs/kB"),
                 Finding::Spread => Self::of_quantity(Quantity::Later, most),

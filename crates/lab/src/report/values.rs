@@ -25,7 +25,9 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
             of, by, baseline, ..
         } => (of, by, Some(baseline)),
         Shows::Drawn { finding, .. } => match finding {
-            Finding::Crossovers { of } | Finding::Least { of } => (of, Estimate::Mean, None),
+            Finding::Crossovers { of } | Finding::Least { of } | Finding::Even { of, .. } => {
+                (of, Estimate::Mean, None)
+            }
             Finding::Remainder { .. } | Finding::Change { .. } => {
                 (Quantity::Time, Estimate::Mean, None)
             }

@@ -65,6 +65,9 @@ pub(super) fn finding(finding: &Finding) -> String {
             format!("from which size on the second has less {}", quantity(*of))
         }
         Finding::Least { of } => format!("where the mean {} is least", quantity(*of)),
+        Finding::Even { of, beside, .. } => {
+            format!("where the {} is that of {beside}", quantity(*of))
+        }
         Finding::Remainder { .. } => "mean time of some less that of others".to_owned(),
         Finding::Change { from, to, .. } => format!("how much more at {to} than at {from}"),
         Finding::Rates => "mean time of each thousand bytes more".to_owned(),
@@ -92,6 +95,10 @@ pub(super) const fn explained(shows: &Shows) -> Option<&'static str> {
             Finding::Crossovers { .. } => {
                 "A pair has a number where the 95 % intervals of both values are apart on both sides of it: where straight lines between \
                  neighbouring values meet, and from where to where their intervals overlap. Pairs that change places nowhere have no row."
+            }
+            Finding::Even { .. } => {
+                "Where straight lines between neighbouring means meet, and from where to where the 95 % intervals of the means overlap. \
+                 There is a number only where they are apart on both sides of it."
             }
             Finding::Least { .. } => {
                 "The place with the least mean, and from where to where the 95 % intervals of means overlap with its own."
@@ -139,7 +146,10 @@ pub(super) fn spread(of: &Shows) -> &'static str {
         (
             Shows::Drawn {
                 finding:
-                    Finding::Crossovers { .. } | Finding::Convergence { .. } | Finding::Least { .. },
+                    Finding::Crossovers { .. }
+                    | Finding::Convergence { .. }
+                    | Finding::Even { .. }
+                    | Finding::Least { .. },
                 ..
             },
             _,
@@ -167,7 +177,7 @@ pub(super) fn sentence(text: &str) -> String {
 /// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1,
 /// figure 14` for `table-1-figure-14`; `beyond the paper` for what it has not.
 pub(super) fn places(shown_in: &str) -> String {
-    if shown_in == "cost-model" {
+    if shown_in.starts_with("cost-model") {
         return "the paper's cost model".to_owned();
     }
     if !shown_in.starts_with("figure") && !shown_in.starts_with("table") {

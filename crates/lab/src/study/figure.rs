@@ -259,6 +259,16 @@ pub enum Finding {
         /// The place that is compared with it.
         to: &'static str,
     },
+    /// Where along the axis an arm has as much as another: the break-even of a gamble, where its
+    /// cost is that of not gambling.
+    Even {
+        /// Of which quantity.
+        of: Quantity,
+        /// The arm.
+        arm: &'static str,
+        /// The other one.
+        beside: &'static str,
+    },
     /// By how much time grows with each thousand bytes along the axis.
     Rates,
     /// After how many messages their mean time since deployment is no more than so many percent

@@ -19,7 +19,7 @@ use super::processor::{self, Arm};
 use super::{number, point};
 use crate::papers::Laid;
 use crate::study::{
-    Estimate, Experiment, Figure, Gamble, How, Line, Point, Quantity, Scope, Shows,
+    Estimate, Experiment, Figure, Finding, Gamble, How, Line, Point, Quantity, Scope, Shows,
 };
 
 /// Shares of messages that are canonical, in percent.
@@ -62,10 +62,27 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             },
             reported: &[],
         },
+        Figure {
+            shown_in: "cost-model-even",
+            caption: "break-even as measured: from which share of canonical messages on the gamble costs 100 % of always canonicalizing, or \
+                      less; the paper has it by its model, 1 − c",
+            lines: None,
+            x: "signed",
+            logarithmic: false,
+            shows: Shows::Drawn {
+                from: "cost-model",
+                finding: Finding::Even {
+                    of: Quantity::Processor,
+                    arm: "on-demand",
+                    beside: "always",
+                },
+            },
+            reported: &[Laid::printed("text-2.5", &[("unit", "%")])],
+        },
     ],
     points: |scope| {
         let elements: &[usize] = scope.scale.pick(
-            &[100, STRINGS, 1_000][..],
+            &[100, STRINGS, 5_000][..],
             &[10, 100, STRINGS, 500, 1_000, 2_000, 5_000],
         );
         let mut points = Vec::new();
