@@ -111,6 +111,10 @@ pub(super) fn judged(study: &'static Study, runs: &[Run]) -> Vec<Judged> {
 
 /// In the paper's own numbers.
 fn own(study: &'static Study, conclusion: &'static Conclusion, paper: &[Run]) -> Verdict {
+    let answers = judge::printed(study, conclusion);
+    if !answers.is_empty() {
+        return verdict(&answers, &conclusion.asks, quantity(conclusion));
+    }
     let mut data = data::of(study, conclusion, paper);
     if data.iter().all(Vec::is_empty) {
         data = data::reported(study, conclusion);

@@ -5,6 +5,7 @@
 
 use super::figure::Estimate;
 use super::line::Quantity;
+use crate::papers::Tags;
 
 /// A conclusion of a paper.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,9 @@ pub struct Conclusion {
     pub measure: Measure,
     /// The question.
     pub asks: Asks,
+    /// The source of the paper, and the tags there, of the number that the conclusion is about;
+    /// nothing, where the paper's answer follows from other numbers of it.
+    pub printed: Option<(&'static str, Tags)>,
     /// What in the paper itself speaks against it; empty, if nothing does.
     pub but: &'static str,
 }
@@ -41,7 +45,16 @@ impl Conclusion {
             shown_in,
             measure,
             asks,
+            printed: None,
             but: "",
+        }
+    }
+
+    /// The same, whose number the paper prints itself.
+    pub(crate) const fn printed(self, source: &'static str, with: Tags) -> Self {
+        Self {
+            printed: Some((source, with)),
+            ..self
         }
     }
 
@@ -178,6 +191,17 @@ impl Asks {
             within,
         }
     }
+
+    /// From where to where a number has to lie; nothing, where no number is asked for.
+    pub const fn within(&self) -> Option<[f64; 2]> {
+        match *self {
+            Self::Ratio { within, .. }
+            | Self::Share { within, .. }
+            | Self::Crossover { within, .. } => Some(within),
+            Self::Order { .. } | Self::Growth { .. } | Self::Threshold { .. } => None,
+        }
+    }
+
     /// What kind of question it is, in a word.
     pub const fn kind(&self) -> &'static str {
         match self {

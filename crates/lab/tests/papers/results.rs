@@ -264,6 +264,20 @@ fn van_engelen_s_times_of_canonicalization_hold_in_his_own_figure() {
     assert_eq!(held(&article), ["within"; 8]);
 }
 
+/// The paper prints these shares, though not the times that they are made of.
+#[test]
+fn van_engelen_s_shares_of_canonicalization_are_told_from_what_the_paper_prints() {
+    let told = own(study("vanengelen2008"));
+    let shares = told
+        .iter()
+        .filter(|(says, _)| says.ends_with("of the work") || says.contains("% of the time"));
+    let shares: Vec<_> = shares.collect();
+    assert_eq!(shares.len(), 17, "{shares:?}");
+    for (says, verdict) in shares {
+        assert_eq!(verdict, "holds", "{says}");
+    }
+}
+
 /// What the page says of a conclusion in the paper's own numbers, by what it says.
 fn own(study: &'static Study) -> BTreeMap<String, String> {
     let runs = [run(study)];

@@ -8,7 +8,7 @@ use super::super::values::ratio_ends;
 use super::data::Datum;
 use super::{Answer, Kind};
 use crate::statistics::{Growth, Less, Measured, Place, crossings};
-use crate::study::{Asks, Conclusion, Grows, Of};
+use crate::study::{Asks, Conclusion, Grows, Of, Study};
 
 /// So much change, as a share of what it begins with, is none.
 const CONSTANT: f64 = 0.1;
@@ -70,6 +70,22 @@ pub(super) fn answers(conclusion: &Conclusion, [first, second]: &[Vec<Datum>; 2]
             places.map(|it| threshold(&it, from)).collect()
         }
     }
+}
+
+/// The answers of the numbers that the paper prints for it.
+pub(super) fn printed(study: &Study, conclusion: &Conclusion) -> Vec<Answer> {
+    let Some(((source, with), within)) = conclusion.printed.zip(conclusion.asks.within()) else {
+        return Vec::new();
+    };
+    let source = study.numbers.source(source);
+    let values = source.into_iter().flat_map(|it| it.values());
+    values
+        .filter(|it| it.has(with))
+        .map(|it| {
+            let middle = f64::midpoint(it.printed.least, it.printed.most);
+            lies(middle, it.printed.range(), within)
+        })
+        .collect()
 }
 
 fn selected<'d>(data: &'d [Datum], of: &'d Of) -> impl Iterator<Item = &'d Datum> {

@@ -199,7 +199,8 @@ pub(super) const ALL: &[Conclusion] = &[
             among: WHOLE,
             within: [40.35, 40.45],
         },
-    ),
+    )
+    .printed("figure-3", &[("arm", "security without canonicalization")]),
     Conclusion::of(
         "security with canonicalization is 66.4 % of the time",
         "section 3.2",
@@ -220,7 +221,8 @@ pub(super) const ALL: &[Conclusion] = &[
             among: WHOLE,
             within: [36.65, 36.75],
         },
-    ),
+    )
+    .printed("figure-3", &[("arm", "verify, c14n-in and xml-receive")]),
     Conclusion::of(
         "signing, canonicalizing and writing at the sender are 27 % of the time",
         "section 3.4",
@@ -231,7 +233,8 @@ pub(super) const ALL: &[Conclusion] = &[
             among: WHOLE,
             within: [26.5, 27.5],
         },
-    ),
+    )
+    .printed("figure-3", &[("arm", "sign, c14n-out and xml-send")]),
     Conclusion::of(
         "signing and verifying by RSA are most of the time",
         "section 3.2",
@@ -410,6 +413,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-out/anew", "rest-out/anew"],
             within: [49.5, 50.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-out/anew"),
+            ("signed", "body"),
+            ("elements", "100"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing a Body of 5,000 elements to send is 1.0 % of the work",
@@ -421,6 +432,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-out/anew", "rest-out/anew"],
             within: [0.95, 1.05],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-out/anew"),
+            ("signed", "body"),
+            ("elements", "5000"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing 100 signed elements to send is half of the work",
@@ -432,6 +451,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-out/anew", "rest-out/anew"],
             within: [49.5, 50.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-out/anew"),
+            ("signed", "elements"),
+            ("elements", "100"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing 5,000 signed elements to send is 59 % of the work",
@@ -443,6 +470,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-out/anew", "rest-out/anew"],
             within: [58.5, 59.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-out/anew"),
+            ("signed", "elements"),
+            ("elements", "5000"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing a Body of 100 elements that came is 19 % of the work",
@@ -454,6 +489,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-in/anew", "rest-in/anew"],
             within: [18.5, 19.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-in/anew"),
+            ("signed", "body"),
+            ("elements", "100"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing a Body of 5,000 elements that came is 1.0 % of the work",
@@ -465,6 +508,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-in/anew", "rest-in/anew"],
             within: [0.95, 1.05],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-in/anew"),
+            ("signed", "body"),
+            ("elements", "5000"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing 100 signed elements that came is 45 % of the work",
@@ -476,6 +527,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-in/anew", "rest-in/anew"],
             within: [44.5, 45.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-in/anew"),
+            ("signed", "elements"),
+            ("elements", "100"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing 5,000 signed elements that came is 20 % of the work",
@@ -487,6 +546,14 @@ pub(super) const ALL: &[Conclusion] = &[
             among: &["c14n-in/anew", "rest-in/anew"],
             within: [19.5, 20.5],
         },
+    )
+    .printed(
+        "figure-6-share",
+        &[
+            ("arm", "c14n-in/anew"),
+            ("signed", "elements"),
+            ("elements", "5000"),
+        ],
     ),
     Conclusion::of(
         "canonicalizing one signed Body takes less than as many signed elements",

@@ -24,6 +24,7 @@ fn asked(asks: Asks, data: Vec<Datum>) -> Vec<(Kind, f64)> {
         shown_in: "",
         measure: Measure::Itself(Quantity::Time, Estimate::Mean),
         asks,
+        printed: None,
         but: "",
     };
     let answers = answers(&conclusion, &[data.clone(), data]);
