@@ -10,6 +10,7 @@ use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
 mod absent;
+mod digits;
 mod findings;
 mod front;
 mod guide;

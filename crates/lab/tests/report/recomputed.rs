@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 use soapstone_lab::papers::Reported;
 use soapstone_lab::report::Run;
 use soapstone_lab::studies;
 use soapstone_lab::study::{
-    Design, Estimate, Experiment, Factor, Figure, Level, OwnCalls, Quantity, Scale, Scope, Shows,
-    Stack, Study,
+    Design, Estimate, Experiment, Factor, Figure, Gamble, Level, OwnCalls, Quantity, Scale, Scope,
+    Shows, Stack, Study,
 };
 
 use super::read::{Chance, between, line, number, values};
@@ -48,19 +47,24 @@ fn asked(shows: &Shows) -> Option<(Quantity, Estimate, Option<&'static str>)> {
     }
 }
 
+/// A glance at two stacks.
+fn glance() -> Scope {
+    Scope {
+        scale: Scale::Quick,
+        stacks: vec![Stack::Soapstone, Stack::Cxf],
+        databases: vec!["sqlite".to_owned()],
+        own: OwnCalls::default(),
+        design: Design::default(),
+    }
+}
+
 /// Samples for every arm at every point of a figure, on two stacks.
 fn samples(study: &Study, experiment: &Experiment, figure: &Figure, chance: &mut Chance) -> Raw {
     let mut raw = Raw::new();
     let Some((quantity, _, baseline)) = asked(&figure.shows) else {
         return raw;
     };
-    let points = (experiment.points)(&Scope {
-        scale: Scale::Quick,
-        stacks: vec![Stack::Soapstone, Stack::Cxf],
-        databases: vec!["sqlite".to_owned()],
-        own: OwnCalls::default(),
-        design: Design::default(),
-    });
+    let points = (experiment.points)(&glance());
     for point in points.iter().filter(|it| it.shown_in == figure.lines_of()) {
         let at: BTreeMap<String, String> = point
             .at
@@ -453,7 +457,7 @@ fn what_held(article: &str, reported: &[Reported], all: &BTreeMap<Place, Estimat
     } else {
         let table = between(article, "<table class=\"held\">", "</table>");
         let words = table.split("<td class=\"number\">").skip(1);
-        let words = words.filter_map(|it| it.split("<small>").nth(1));
+        let words = words.filter_map(|it| it.split("</td>").next()?.split("<small>").nth(1));
         words.filter_map(|it| it.split('<').next()).collect()
     };
     assert_eq!(told, expected, "{name}");
@@ -510,6 +514,13 @@ fn lines_of_everything() -> Vec<Value> {
                     let from = study.figure(experiment.number, from).expect("its lines");
                     all.extend(of_deployments(study, experiment, from, &mut chance));
                 }
+                if let Shows::Modelled {
+                    model, baseline, ..
+                } = figure.shows
+                {
+                    let arms = (&model, baseline);
+                    all.extend(of_gamble(study, experiment, figure, arms, &mut chance));
+                }
             }
         }
     }
@@ -539,16 +550,53 @@ fn of_deployments(
         let costs = costs.entry((stack.clone(), arm.clone()));
         let [start, each] = *costs.or_insert_with(|| [2e4 * chance.share(), 4e3 * chance.share()]);
         let of = (study.name, experiment.number, from.shown_in);
-        for (quantity, middle) in [("total", start + each * messages), ("later", each)] {
+        // As many deployments as there are samples, each with all of its messages.
+        let later = SAMPLES * (messages as usize - 1);
+        for (quantity, count, middle) in [
+            ("total", SAMPLES, start + each * messages),
+            ("first", SAMPLES, start),
+            ("later", later, each),
+        ] {
+            if count > 0 {
+                let samples = chance.samples(count, middle, 0.05);
+                all.push(line(of, &json!(at), (&stack, &arm), quantity, &samples));
+            }
+        }
+    }
+    all
+}
+
+/// What a gamble takes that costs less the more messages are canonical, and the parts of its model.
+fn of_gamble(
+    study: &Study,
+    experiment: &Experiment,
+    figure: &Figure,
+    (model, baseline): (&Gamble, &str),
+    chance: &mut Chance,
+) -> Vec<Value> {
+    let mut all = Vec::new();
+    for point in (experiment.points)(&glance()) {
+        let costs = if point.shown_in == model.parts {
+            [(model.canonicalization, 200.0), (model.rest, 800.0)]
+        } else if point.shown_in == figure.shown_in {
+            let canonical: f64 = point.at[figure.x].parse().expect("a share");
+            // As much as the baseline, where 60 % are canonical.
+            [(model.arm, 1_600.0 - 10.0 * canonical), (baseline, 1_000.0)]
+        } else {
+            continue;
+        };
+        let of = (study.name, experiment.number, point.shown_in);
+        for (arm, middle) in costs {
             let samples = chance.samples(SAMPLES, middle, 0.05);
-            all.push(line(of, &json!(at), (&stack, &arm), quantity, &samples));
+            let at = json!(point.at);
+            all.push(line(of, &at, ("soapstone", arm), "processor", &samples));
         }
     }
     all
 }
 
 /// The page of everything, and its lines, where tests keep their files.
-fn files_of_everything(name: &str) -> [PathBuf; 2] {
+pub(super) fn files_of_everything(name: &str) -> [PathBuf; 2] {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let lines = lines_of_everything();
     let page = page_of(&[run("one", &lines)]);
@@ -570,23 +618,4 @@ fn a_page_of_every_figure_to_look_at_is_written_where_tests_keep_their_files() {
         let article = format!("-{}\">", figure.shown_in);
         assert!(page.contains(&article), "{}", figure.shown_in);
     }
-}
-
-#[test]
-fn an_independent_program_finds_every_printed_digit_in_the_raw_lines() {
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/report-digits");
-    let files = files_of_everything("every-digit");
-    let found = match Command::new("python3").arg(program).args(files).output() {
-        Ok(found) => found,
-        Err(why) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: no Python 3: {why}");
-            return;
-        }
-        Err(why) => panic!("Python 3 is needed: {why}"),
-    };
-    let told = String::from_utf8_lossy(&found.stdout);
-    let wrong = String::from_utf8_lossy(&found.stderr);
-    assert!(found.status.success(), "{told}{wrong}");
-    let cells = told.split(' ').next().and_then(|it| it.parse::<u32>().ok());
-    assert!(cells.is_some_and(|it| it > 10_000), "{told}");
 }
