@@ -35,6 +35,34 @@ fn studies_are_listed_with_what_was_published_and_what_is_measured() {
     }
 }
 
+/// Whoever looks for a study finds it first: benchmarks come behind.
+#[test]
+fn studies_are_listed_in_the_order_of_their_papers_and_before_everything_else() {
+    let list = Folder::new().run("lab list").succeeds();
+    let heads = list.text().lines().filter(|line| !line.starts_with(' '));
+    let heads: Vec<&str> = heads.filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(
+        heads,
+        [
+            "mchale2012",
+            "vanengelen2008",
+            "novakouski2010",
+            "shopov2007",
+            "rodrigues2011",
+            "wsarch",
+            "engine",
+            "growth",
+            "conversations"
+        ]
+    );
+    // The experiments of a study in their order, each with its points below.
+    let experiments = list
+        .text()
+        .lines()
+        .filter_map(|line| line.strip_prefix("  mchale2012/")?.split(':').next());
+    assert_eq!(experiments.collect::<Vec<_>>(), ["1", "2", "3", "4", "5"]);
+}
+
 /// Arms at each place with the lines of a quantity.
 fn told<'l>(lines: &'l [Value], quantity: &str) -> Vec<(&'l str, &'l str, &'l Value)> {
     let text = |value: &'l Value| value.as_str().expect("a text");
@@ -423,8 +451,8 @@ fn what_cannot_be_run_or_reported_is_told() {
             "no point of mchale2012/1 has books/250 in its name\nhint: there is books/2500, ",
         ),
         (
-            "mchale2012/3 --quick --filter load/1000x5",
-            "has load/1000x5 in its name\nhint: load/1000x5 is measured without --quick only; with it there is load/100x5, ",
+            "mchale2012/3 --quick --filter load/750x100",
+            "has load/750x100 in its name\nhint: load/750x100 is measured without --quick only; with it there is load/75x100, ",
         ),
         (
             "mchale2012/3 --filter load/100x5",
