@@ -96,6 +96,14 @@ fn mixed_clients_are_served_by_mixed_providers_as_they_need_in_the_lab() {
         assert_eq!(of(quantity)["worst"], 0.0, "{quantity}");
     }
     assert!(of("met")["n"].as_u64() >= Some(2));
+    // The time of calls is told of each class, too.
+    for class in ["reader", "shop", "bank"] {
+        let arm = format!("bridge/{class}");
+        let is_it = |line: &&Value| line["arm"] == arm.as_str() && line["quantity"] == "time";
+        let of_class = lines.iter().find(is_it).expect("the time of a class");
+        let calls = of_class["figures"]["n"].as_u64();
+        assert_eq!(calls.map(|it| 3 * it), of("time")["n"].as_u64(), "{class}");
+    }
     folder.run("lab report kept -o report.html").succeeds();
     let page = folder.read("report.html");
     for told in [
@@ -104,4 +112,19 @@ fn mixed_clients_are_served_by_mixed_providers_as_they_need_in_the_lab() {
     ] {
         assert!(page.to_lowercase().contains(told), "{told}");
     }
+}
+
+#[test]
+fn as_many_violations_of_an_agreement_are_recorded_as_are_made() {
+    build_registry();
+    let folder = Folder::new();
+    let run = folder.run("lab run wsarch/6 --quick --json --keep kept");
+    let lines = lines(run.succeeds().text());
+    let of = |quantity: &str| {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line["quantity"] == quantity);
+        line.unwrap_or_else(|| panic!("no {quantity}: {lines:?}"))["figures"].clone()
+    };
+    assert_eq!(of("violations")["best"], 2.0);
+    assert_eq!(of("unrecorded")["worst"], 0.0);
 }

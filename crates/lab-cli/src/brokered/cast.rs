@@ -73,6 +73,7 @@ const fn offer(
         key,
         security: Security { mechanism, suite },
         lies,
+        converses: false,
         is_called_by_a_way: false,
         processor: None,
     }

@@ -27,6 +27,9 @@ use crate::suites::Keys;
 /// The service that all providers offer.
 pub(crate) const SERVICE: Service = Service::Echo;
 
+/// The name under which providers offer it in conversations, and where.
+pub(crate) const IN_CONVERSATIONS: (&str, &str) = ("EchoInConversations", "/conversations/echo");
+
 /// How often providers report, and gateways ask the registry.
 const PERIOD: &str = "500ms";
 
@@ -44,6 +47,8 @@ pub(crate) struct Offer {
     pub(crate) security: Security,
     /// What its answers have instead, where it does not keep to that: a mechanism.
     pub(crate) lies: Option<&'static str>,
+    /// Whether it has the service a second time, for callers that begin a conversation.
+    pub(crate) converses: bool,
     /// It is called by a way that can be made slow and that its monitor does not see.
     pub(crate) is_called_by_a_way: bool,
     /// Percent of a processor that it gets; as many as it takes, if nothing is said.
@@ -215,6 +220,24 @@ impl Architecture {
         if offer.security.mechanism != "none" {
             text.push_str(&demands(&offer));
         }
+        if offer.converses {
+            let (service, path) = IN_CONVERSATIONS;
+            let conversation = Security {
+                mechanism: "secure-conversation",
+                ..offer.security
+            };
+            // Writing to a String does not fail.
+            let _ = write!(
+                text,
+                "[[routes]]\npath = \"{path}\"\nbackend = \"http://{}{}\"\nprovides = {{ service = \"{service}\" }}\n{}",
+                way.address(),
+                SERVICE.path(),
+                demands(&Offer {
+                    security: conversation,
+                    ..offer
+                })
+            );
+        }
         let limit = offer.processor.map(Limit::Processor).map(Limited::new);
         let limited = limit.transpose().map_err(Failure::new)?;
         let mut provider = Provider {
@@ -287,11 +310,12 @@ fn registry_file(inquiry: SocketAddr) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\ninquiry = \"{inquiry}\"\ndatabase = \"sqlite:registry-{}.db\"\n[inbound]\n\
          identity = {{ key = \"registry.key.pem\", certificate = \"registry.cert.pem\" }}\n\
-         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {}\n[[publishers]]\nsubject = \"*\"\nservices = [\"{}\"]\n",
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {}\n[[publishers]]\nsubject = \"*\"\nservices = [\"{}\", \"{}\"]\n",
         // Each registry knows nothing of the one before.
         inquiry.port(),
         SIGNED.written(),
-        SERVICE.operation()
+        SERVICE.operation(),
+        IN_CONVERSATIONS.0
     )
 }
 

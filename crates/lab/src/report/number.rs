@@ -87,6 +87,7 @@ impl Unit {
             }
             Quantity::Rate => unit(1.0, "calls/s"),
             Quantity::Lost | Quantity::Below => unit(1.0, "calls"),
+            Quantity::Violations | Quantity::Unrecorded => unit(1.0, "violations"),
             Quantity::Met => PERCENT,
             _ => {
                 if most >= 2e6 {

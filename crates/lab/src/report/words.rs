@@ -38,6 +38,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Ended => "time until the last call to a dead provider",
         Quantity::Below => "calls that were served below their needs",
         Quantity::Met => "share of calls in the time that they need",
+        Quantity::Violations => "violations that were made",
+        Quantity::Unrecorded => "violations that records lack or have too many",
         Quantity::Floor => "time of private keys, digests and ciphers alone",
         Quantity::FloorTogether => {
             "time of private keys, digests and ciphers of all clients, served in turns"

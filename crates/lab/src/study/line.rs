@@ -260,6 +260,10 @@ pub enum Quantity {
     Below,
     /// Calls of a round that were answered in the time that they need, percent.
     Met,
+    /// Violations of agreements that were made in a round.
+    Violations,
+    /// Violations of a round that were made and not recorded, or recorded and not made.
+    Unrecorded,
     /// Time that private keys, digests and ciphers take alone for such a call, µs: what no
     /// implementation can be faster than.
     Floor,
@@ -304,6 +308,8 @@ impl Quantity {
             Self::Ended => "ended",
             Self::Below => "below",
             Self::Met => "met",
+            Self::Violations => "violations",
+            Self::Unrecorded => "unrecorded",
             Self::Floor => "floor",
             Self::FloorTogether => "floor-together",
         }

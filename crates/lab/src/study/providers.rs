@@ -4,6 +4,7 @@
 //! The rule kept here: whatever chooses is in front of the same providers, and a round of one is
 //! followed by a round of another.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -33,6 +34,9 @@ pub enum Trial {
     Killed,
     /// They have different policies, and clients have different needs. One of them is slow.
     Needs,
+    /// A client has an agreement with one of them, whose answers are late in every other window of
+    /// [`WINDOW`](Self::WINDOW) calls: each of those windows is a violation.
+    Agreement,
     /// The factors of a design: one of three answers so many milliseconds later, which may be none,
     /// and messages are signed and encrypted, or as they are.
     Factors {
@@ -41,6 +45,11 @@ pub enum Trial {
         /// Signed and encrypted.
         secured: bool,
     },
+}
+
+impl Trial {
+    /// The calls that an agreement measures together.
+    pub const WINDOW: u32 = 10;
 }
 
 impl fmt::Display for Trial {
@@ -60,6 +69,7 @@ impl fmt::Display for Trial {
             ),
             Self::Killed => out.write_str("one provider is killed"),
             Self::Needs => out.write_str("providers have different policies"),
+            Self::Agreement => out.write_str("one provider breaks an agreement now and then"),
             Self::Factors {
                 milliseconds,
                 secured,
@@ -90,6 +100,12 @@ pub struct ProvidersRound {
     pub below: Option<u32>,
     /// Percent of the calls that were answered in the time that they need.
     pub met: Option<f64>,
+    /// The time of each call that was answered, by the class of the client, where they have some.
+    pub classes: BTreeMap<&'static str, Vec<Duration>>,
+    /// Violations of agreements that were made, where there are some.
+    pub violations: Option<u32>,
+    /// Violations that were made and not recorded, or recorded and not made.
+    pub unrecorded: Option<u32>,
 }
 
 impl ProvidersRound {

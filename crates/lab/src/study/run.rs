@@ -99,6 +99,8 @@ pub fn run<B: Bench>(
 struct Gathered<'t> {
     arm: &'t Arm,
     quantities: BTreeMap<Quantity, Vec<f64>>,
+    /// Those of parts of its calls, each of which is an arm of its own: of a class of clients.
+    parts: BTreeMap<(&'static str, Quantity), Vec<f64>>,
     /// Time that its repetitions took.
     spent: Duration,
     left_out: Option<String>,
@@ -111,6 +113,11 @@ impl Gathered<'_> {
 
     fn add_times(&mut self, quantity: Quantity, times: &[Duration]) {
         let samples = self.quantities.entry(quantity).or_default();
+        samples.extend(times.iter().copied().map(microseconds));
+    }
+
+    fn add_part(&mut self, part: &'static str, quantity: Quantity, times: &[Duration]) {
+        let samples = self.parts.entry((part, quantity)).or_default();
         samples.extend(times.iter().copied().map(microseconds));
     }
 
@@ -172,6 +179,7 @@ impl<B: Bench> Run<'_, B> {
             .map(|arm| Gathered {
                 arm,
                 quantities: BTreeMap::new(),
+                parts: BTreeMap::new(),
                 spent: Duration::ZERO,
                 left_out: None,
             })
@@ -392,6 +400,7 @@ impl Place<'_> {
         for Gathered {
             arm,
             quantities,
+            parts,
             left_out,
             ..
         } in gathered
@@ -411,6 +420,11 @@ impl Place<'_> {
             }
             for (quantity, samples) in quantities {
                 let line = Line::of(stack, &arm.name, *quantity, samples);
+                records.extend(line.map(|line| Record::Line(self.fill(line))));
+            }
+            for ((part, quantity), samples) in parts {
+                let name = format!("{}/{part}", arm.name);
+                let line = Line::of(stack, &name, *quantity, samples);
                 records.extend(line.map(|line| Record::Line(self.fill(line))));
             }
         }

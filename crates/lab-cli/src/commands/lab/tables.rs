@@ -80,36 +80,20 @@ fn one(
         ("mean ms", Align::Right),
         ("deviation", Align::Right),
     ]);
-    let is_count = |line: &&&Line| {
-        matches!(
-            line.quantity,
-            Quantity::Lost | Quantity::Below | Quantity::Met
-        )
-    };
-    let counts: Vec<&Line> = lines.iter().filter(is_count).copied().collect();
+    let counts = lines.iter().filter(|line| is_of_round(line.quantity));
+    let counts: Vec<&Line> = counts.copied().collect();
     for line in lines {
         let is_no_time = matches!(
             line.quantity,
-            Quantity::Rate
-                | Quantity::Memory
-                | Quantity::Floor
-                | Quantity::FloorTogether
-                | Quantity::Lost
-                | Quantity::Below
-                | Quantity::Met
+            Quantity::Rate | Quantity::Memory | Quantity::Floor | Quantity::FloorTogether
         );
-        if is_no_time || line.quantity.is_counted() {
+        if is_no_time || is_of_round(line.quantity) || line.quantity.is_counted() {
             continue;
         }
-        let at: Vec<String> = line
-            .at
-            .iter()
-            .map(|(axis, value)| format!("{axis} {value}"))
-            .collect();
         let figures = &line.figures;
         let milliseconds = |time: f64| format!("{:.3}", time / 1e3);
         table.row([
-            at.join(", "),
+            place(line),
             line.stack.to_string(),
             line.arm.clone(),
             line.quantity.name().to_owned(),
@@ -126,7 +110,8 @@ fn one(
         let Figures { mean, worst, n, .. } = line.figures;
         let _ = writeln!(
             text,
-            "{arm}: {quantity} {mean:.2} on average of {n} rounds, {worst:.2} at most"
+            "{}, {arm}: {quantity} {mean:.2} on average of {n} rounds, {worst:.2} at most",
+            place(line)
         );
     }
     for it in left_out {
@@ -137,4 +122,23 @@ fn one(
         );
     }
     text
+}
+
+/// Whether it is a number that a round of calls has, and no time.
+fn is_of_round(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::Lost
+            | Quantity::Below
+            | Quantity::Met
+            | Quantity::Violations
+            | Quantity::Unrecorded
+    )
+}
+
+/// `clients 10, load even`.
+fn place(line: &Line) -> String {
+    let at = line.at.iter();
+    let at: Vec<String> = at.map(|(axis, value)| format!("{axis} {value}")).collect();
+    at.join(", ")
 }

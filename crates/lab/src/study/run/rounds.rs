@@ -207,6 +207,18 @@ impl<B: Bench> Run<'_, B> {
             if let Some(met) = round.met {
                 gathered.add(Quantity::Met, met);
             }
+            for (class, times) in &round.classes {
+                gathered.add_part(class, Quantity::Time, times);
+            }
+            let counts = [
+                (Quantity::Violations, round.violations),
+                (Quantity::Unrecorded, round.unrecorded),
+            ];
+            for (quantity, count) in counts {
+                if let Some(count) = count {
+                    gathered.add(quantity, f64::from(count));
+                }
+            }
             Ok(())
         })
     }

@@ -123,6 +123,9 @@ impl Bench for Pretending {
             ended: Some(Duration::from_millis(7)),
             below: Some(0),
             met: Some(90.0),
+            classes: [("bank", vec![Duration::from_millis(3)])].into(),
+            violations: Some(2),
+            unrecorded: Some(0),
         })
     }
 
@@ -554,9 +557,18 @@ fn rounds_of_calls_to_providers_give_every_time_and_one_sample_of_the_rest() {
         (Quantity::Ended, 7_000.0),
         (Quantity::Below, 0.0),
         (Quantity::Met, 90.0),
+        (Quantity::Violations, 2.0),
+        (Quantity::Unrecorded, 0.0),
     ] {
         assert_eq!(of(quantity), [sample; 3], "{quantity:?}");
     }
+    let mut of_class = lines.iter().filter(|line| line.arm == "none/bank");
+    let line = of_class.next().expect("an arm of the class");
+    assert_eq!(
+        (line.quantity, &line.samples[..]),
+        (Quantity::Time, &[3_000.0; 3][..])
+    );
+    assert!(of_class.next().is_none());
     let left_out = records.iter().find_map(|record| match record {
         Record::LeftOut(left_out) => Some(left_out.left_out.as_str()),
         _ => None,

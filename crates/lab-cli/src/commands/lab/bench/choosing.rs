@@ -16,11 +16,14 @@ use soapstone_lab::study::{NoCall, ProvidersRound, Trial};
 use soapstone_services::{SoapVersion, requests, responses};
 use tokio::task::JoinSet;
 
+use super::recorded::Recorded;
 use crate::brokered::Caller;
 use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, SLOWED, broker_file};
 use crate::failure::Failure;
 use crate::suites::Keys;
-use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
+use crate::testbed::architecture::{
+    Architecture, Front, IN_CONVERSATIONS, Offer, Provider, SERVICE, Security,
+};
 use crate::testbed::round_robin::{Balancer, RoundRobin};
 use crate::testbed::{Client, Limit, Limited, Scratch, Trail};
 
@@ -39,7 +42,10 @@ const BITS: u32 = 2048;
 /// The files of a key that takes longer.
 const LONG_KEY: &str = "service-long";
 
-/// What is slowed, or killed.
+/// The mechanism of a broker that has conversations with providers.
+const CONVERSATION: &str = "secure-conversation";
+
+/// What is slowed, or killed, or breaks agreements.
 const VICTIM: usize = 0;
 
 /// Characters of the text that is echoed.
@@ -62,6 +68,8 @@ pub(super) struct Choosing {
     /// By their names in the study.
     fronts: BTreeMap<String, Running>,
     mixed: Option<Mixed>,
+    /// Violations, where there is an agreement.
+    recorded: Option<Recorded>,
     architecture: Architecture,
 }
 
@@ -100,6 +108,9 @@ impl Choosing {
             }
             scratch.issue_as(key(trial), Keys::of(SECURITY.suite, bits).signing)?;
         }
+        for offer in &mut offers {
+            offer.converses = trial == Trial::Well;
+        }
         if matches!(trial, Trial::Lying { .. }) {
             offers[VICTIM].is_called_by_a_way = true;
         }
@@ -113,6 +124,10 @@ impl Choosing {
         let architecture = Architecture::start(scratch, &offers).await?;
         let mixed = match trial {
             Trial::Needs => Some(Mixed::start(scratch, &architecture).await?),
+            _ => None,
+        };
+        let recorded = match trial {
+            Trial::Agreement => Some(Recorded::agreed(scratch)?),
             _ => None,
         };
         let victim = &architecture.providers[VICTIM];
@@ -129,6 +144,7 @@ impl Choosing {
             clients: Vec::new(),
             fronts: BTreeMap::new(),
             mixed,
+            recorded,
             architecture,
         })
     }
@@ -165,7 +181,16 @@ impl Choosing {
             )),
             "broker" => Some(self.found("performance", "")),
             "client-broker" => Some(self.found("performance", &self.outbound())),
-            "bridge" => Some(self.found("performance", &(self.inbound() + &self.outbound()))),
+            "bridge" => {
+                let sides = self.inbound() + &self.outbound();
+                let agreements = self.recorded.as_ref().map_or("", |it| it.table());
+                Some(agreements.to_owned() + &self.found("performance", &sides))
+            }
+            "bridge-conversation" => {
+                let converses = self.outbound().replace(SECURITY.mechanism, CONVERSATION);
+                let sides = self.inbound() + &converses;
+                Some(self.found_as(IN_CONVERSATIONS.0, "performance", &sides))
+            }
             "random" | "performance" => Some(match self.trial {
                 Trial::Factors { secured: false, .. } => self.found(name, ""),
                 _ => self.found(name, &self.outbound()),
@@ -175,7 +200,7 @@ impl Choosing {
         let broker = routes.map(|routes| self.architecture.front(scratch, name, &routes));
         let broker = broker.transpose()?;
         if let Some(broker) = broker.as_ref().filter(|_| name != "gateway") {
-            broker.knows(&Client::new(), addresses.len()).await?;
+            broker.knows(&Client::new(), self.chosen().len()).await?;
         }
         let target = match (&round_robin, &broker) {
             (Some(it), _) => it.address(),
@@ -207,17 +232,30 @@ impl Choosing {
         Ok(())
     }
 
+    /// The providers that something chooses among: an agreement is with one alone.
+    fn chosen(&self) -> &[Provider] {
+        let all = &self.architecture.providers;
+        match self.trial {
+            Trial::Agreement => &all[..=VICTIM],
+            _ => all,
+        }
+    }
+
     /// A route whose backends are the providers that the registry knows.
     fn found(&self, selection: &str, sides: &str) -> String {
-        let owners = self.architecture.providers.iter();
+        self.found_as(SERVICE.operation(), selection, sides)
+    }
+
+    /// The same of a service of that name.
+    fn found_as(&self, service: &str, selection: &str, sides: &str) -> String {
+        let owners = self.chosen().iter();
         let owners: Vec<String> = owners
             .map(|it| format!("\"CN={}\"", it.offer.name))
             .collect();
-        let service = SERVICE.operation();
         // Passed on, the operation is cipher text: nobody knows whether it may be done twice.
         let idempotent = match sides.is_empty() {
             true => String::new(),
-            false => format!("idempotent = [\"{service}\"], "),
+            false => format!("idempotent = [\"{}\"], ", SERVICE.operation()),
         };
         let backends = format!(
             "backends = {{ service = \"{service}\", owners = [{}] }}\n\
@@ -251,12 +289,41 @@ impl Choosing {
         if let Some(mixed) = &mut self.mixed {
             return mixed.round(clients, requests).await;
         }
+        if self.trial == Trial::Agreement {
+            return self.agreed(name, requests).await;
+        }
         let round = self.round(name, clients, requests).await?;
         if self.trial == Trial::Killed {
             self.architecture.providers[VICTIM].run()?;
             self.recovered(name).await?;
         }
         Ok(round)
+    }
+
+    /// So many windows of calls under an agreement, of which every other one is late, and what was
+    /// recorded of them.
+    async fn agreed(&mut self, name: &str, windows: u32) -> Result<ProvidersRound, Failure> {
+        let mut all = ProvidersRound::default();
+        for number in 0..windows {
+            let is_late = number.is_multiple_of(2);
+            let delay = if is_late { Recorded::LATE } else { 0 };
+            self.architecture.providers[VICTIM].way.delay(delay);
+            let window = self.round(name, Trial::WINDOW, 1).await?;
+            if window.lost > 0 {
+                return Err(Failure::new(
+                    "a call under the agreement was lost: nobody knows where its windows end",
+                ));
+            }
+            all.times.extend(window.times);
+        }
+        self.architecture.providers[VICTIM].way.delay(0);
+        let made = windows.div_ceil(2);
+        if let Some(recorded) = &mut self.recorded {
+            let found = recorded.further(made).await?;
+            all.violations = Some(made);
+            all.unrecorded = Some(made.abs_diff(found));
+        }
+        Ok(all)
     }
 
     async fn round(
@@ -405,6 +472,7 @@ const fn offer(name: &'static str) -> Offer {
         key: KEY,
         security: SECURITY,
         lies: None,
+        converses: false,
         is_called_by_a_way: false,
         processor: None,
     }
@@ -457,7 +525,9 @@ impl Mixed {
 
     async fn round(&mut self, clients: u32, requests: u32) -> Result<ProvidersRound, Failure> {
         let mut tasks = JoinSet::new();
-        for (number, caller) in (0..clients).zip(self.callers.iter().cycle()) {
+        let classes = CLIENTS.iter().map(|client| client.name);
+        let callers = self.callers.iter().zip(classes).cycle();
+        for (number, (caller, class)) in (0..clients).zip(callers) {
             let caller = Arc::clone(caller);
             tasks.spawn(async move {
                 let mut times = Vec::new();
@@ -465,13 +535,15 @@ impl Mixed {
                     let words = format!("call {call} of client {number}");
                     times.extend(caller.call(&words).await.ok());
                 }
-                times
+                (class, times)
             });
         }
-        let mut times = Vec::new();
+        let mut classes: BTreeMap<&'static str, Vec<Duration>> = BTreeMap::new();
         while let Some(ended) = tasks.join_next().await {
-            times.extend(ended.map_err(Failure::new)?);
+            let (class, times) = ended.map_err(Failure::new)?;
+            classes.entry(class).or_default().extend(times);
         }
+        let times: Vec<Duration> = classes.values().flatten().copied().collect();
         let all = clients * requests;
         let lines = self.trail.next(all as usize).await?;
         let below = lines.iter().filter(|line| self.is_below_needs(line));
@@ -481,9 +553,10 @@ impl Mixed {
         Ok(ProvidersRound {
             lost: all - u32::try_from(times.len()).unwrap_or(u32::MAX),
             times,
-            ended: None,
             below: Some(below),
             met: Some(met as f64 / f64::from(all) * 100.0),
+            classes,
+            ..ProvidersRound::default()
         })
     }
 

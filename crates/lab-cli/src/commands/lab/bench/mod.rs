@@ -8,6 +8,7 @@ mod choosing;
 mod ours;
 mod own;
 mod program;
+mod recorded;
 mod routes;
 mod secured_client;
 mod sides;
