@@ -139,9 +139,15 @@ test: lint unit interop report-check end-to-end dependencies fuzz ## everything;
 
 .PHONY: lab
 lab: build ## run every study at a glance, with none of its experiments left out, and report
-	@.ci/packages iproute2 socat postgresql mariadb-server krb5-kdc krb5-admin-server libgssapi-krb5-2
+	@.ci/packages iproute2 socat postgresql mariadb-server krb5-kdc krb5-admin-server libgssapi-krb5-2 nginx-light haproxy
 	@$(target)/release/soapstone lab run all --quick
 	@$(target)/release/soapstone lab report
+
+.PHONY: lab-broker
+lab-broker: build ## a glance at a broker in front of providers, beside nginx and HAProxy, and its report
+	@.ci/packages nginx-light haproxy
+	@$(target)/release/soapstone lab run wsarch --quick --keep lab-results/wsarch
+	@$(target)/release/soapstone lab report lab-results/wsarch -o wsarch.html
 
 .PHONY: bench
 bench: build ## measure ourselves beside WSS4J, libxmlsec1 and nginx
