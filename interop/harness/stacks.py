@@ -29,6 +29,8 @@ CALLS = {
     ),
     "wcf": (["none", "sign-encrypt"], ["Basic128", "Basic192", "Basic256Rsa15", "Basic256Sha256", "Basic128Sha256"]),
 }
+# The same sources, with another release.
+CALLS["cxf-3.5"] = CALLS["cxf"]
 # What of that a program says it cannot do: transports of mechanisms, operations, suites.
 CANNOT = {
     "metro": {("http", "username"), ("http", "username-text"), "Basic128GCM"},

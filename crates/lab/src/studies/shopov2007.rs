@@ -120,7 +120,7 @@ const CALLS: Experiment = Experiment {
 fn with_handshakes(scope: &Scope, operation: Operation) -> impl Iterator<Item = Arm> {
     let stacks = scope.stacks.iter().filter_map(|stack| match stack {
         Stack::Soapstone => Some((*stack, Way::DIRECT)),
-        Stack::Tls | Stack::Cxf | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
+        Stack::Tls | Stack::Cxf | Stack::Cxf35 | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
             Some((*stack, Way::PLAIN))
         }
         Stack::Wss4j | Stack::Xmlsec1 => None,

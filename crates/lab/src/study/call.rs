@@ -18,8 +18,11 @@ use super::providers::{ProvidersRound, Trial};
 pub enum Stack {
     /// Two gateways before the sample services; for experiments in memory, the engine.
     Soapstone,
-    /// Apache CXF with WSS4J: a client and a server.
+    /// Apache CXF 4.2 with WSS4J 4: a client and a server.
     Cxf,
+    /// Apache CXF 3.5 with WSS4J 2.4: a client and a server.
+    #[serde(rename = "cxf-3.5")]
+    Cxf35,
     /// WSS4J in memory.
     Wss4j,
     /// libxmlsec1 in memory.
@@ -36,9 +39,10 @@ pub enum Stack {
 
 impl Stack {
     /// All of them; ours first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Soapstone,
         Self::Cxf,
+        Self::Cxf35,
         Self::Wss4j,
         Self::Xmlsec1,
         Self::Gsoap,
@@ -52,6 +56,7 @@ impl Stack {
         match self {
             Self::Soapstone => "soapstone",
             Self::Cxf => "cxf",
+            Self::Cxf35 => "cxf-3.5",
             Self::Wss4j => "wss4j",
             Self::Xmlsec1 => "xmlsec1",
             Self::Gsoap => "gsoap",
@@ -63,12 +68,15 @@ impl Stack {
 
     /// Whether it is another stack whose client and server speak over a network.
     pub const fn is_foreign_pair(self) -> bool {
-        matches!(self, Self::Cxf | Self::Gsoap | Self::Metro | Self::Wcf)
+        matches!(
+            self,
+            Self::Cxf | Self::Cxf35 | Self::Gsoap | Self::Metro | Self::Wcf
+        )
     }
 
     /// Whether a virtual machine compiles it while it runs.
     pub const fn is_compiled_late(self) -> bool {
-        matches!(self, Self::Cxf | Self::Wss4j | Self::Metro)
+        matches!(self, Self::Cxf | Self::Cxf35 | Self::Wss4j | Self::Metro)
     }
 }
 

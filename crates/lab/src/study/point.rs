@@ -55,7 +55,7 @@ impl Scope {
                 Stack::Soapstone => {
                     arms.extend(ways.iter().map(|way| Arm::new(stack, *way, operation)));
                 }
-                Stack::Cxf | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
+                Stack::Cxf | Stack::Cxf35 | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
                     let ways = ways.iter().filter(|way| !way.direct);
                     arms.extend(ways.map(|way| Arm::new(stack, *way, operation)));
                 }

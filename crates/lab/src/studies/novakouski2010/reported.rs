@@ -571,7 +571,7 @@ pub(super) const MEMORY: Experiment = Experiment {
                 };
                 let employees = Operation::Employees;
                 only(
-                    &[Stack::Soapstone, Stack::Cxf, Stack::Metro],
+                    &[Stack::Soapstone, Stack::Cxf, Stack::Cxf35, Stack::Metro],
                     point(shown_in, &at, scope, (&FEW, employees), how),
                 )
             }));

@@ -380,7 +380,8 @@ impl Bench for Program {
         requests: u32,
         rounds: u32,
     ) -> Asked<Vec<Round>> {
-        let (Stack::Cxf | Stack::Metro, Condition::Memory { mebibytes }) = (self.stack, condition)
+        let (Stack::Cxf | Stack::Cxf35 | Stack::Metro, Condition::Memory { mebibytes }) =
+            (self.stack, condition)
         else {
             return Err(NoCall::LeftOut(format!(
                 "this stack cannot be put under a condition ({condition})"
