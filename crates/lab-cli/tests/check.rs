@@ -2,6 +2,8 @@
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
+#[path = "../../cli/tests/common/server.rs"]
+mod server;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::Folder;
 use serde_json::Value;
+use server::{Server, free_port};
 
 const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 
@@ -220,4 +223,89 @@ fn a_service_that_answers_with_a_status_of_failure_is_told_with_its_answer() {
     let run = folder.run("lab check calls.toml --experiment 1");
     assert_eq!(run.status, 1);
     assert!(run.err.contains("failed: 400 Bad Request: "), "{}", run.err);
+}
+
+const WSDL: &str = include_str!("../../services/contract/sum.wsdl");
+const SCHEMA: &str = include_str!("../../services/contract/sum.xsd");
+
+/// The sample services, and a gateway before them that ends TLS as `localhost`. Its authority is in
+/// `ca.cert.pem`, and its address in `sum.wsdl`.
+fn behind_tls(folder: &Folder) -> [Server; 2] {
+    folder.run("keys new ca --ca --subject CN=ca").succeeds();
+    folder
+        .run("keys new gateway --signed-by ca --san localhost")
+        .succeeds();
+    let services = Server::start(folder, "services --listen 127.0.0.1:0", "/temperature");
+    let url = services.said.lines().find(|line| line.ends_with("/sum"));
+    let (url, port) = (url.expect("the address of Sum"), free_port());
+    folder.write(
+        "tls.toml",
+        format!(
+            "listen = \"127.0.0.1:{port}\"\n[tls]\ncertificate = \"gateway.cert.pem\"\nkey = \"gateway.key.pem\"\n\
+             [[routes]]\npath = \"/sum\"\nbackend = \"{url}\"\n"
+        ),
+    );
+    let gateway = Server::start(folder, "gateway --config tls.toml", "gateway at");
+    let address = format!("https://localhost:{port}/sum");
+    folder.write(
+        "sum.wsdl",
+        WSDL.replace("http://localhost:9000/sum", &address),
+    );
+    folder.write("sum.xsd", SCHEMA);
+    [gateway, services]
+}
+
+/// A file that names nothing but the description, and whom to believe.
+fn described(folder: &Folder, more: &str) {
+    folder.write(
+        "calls.toml",
+        format!(
+            "wsdl = \"sum.wsdl\"\nmechanisms = [\"https\", \"sign/Basic128GCM\"]\ncalls = 3\nclients = 1\nconversation = 2\n\
+             newcomers = 1\n{more}"
+        ),
+    );
+}
+
+#[test]
+fn a_service_behind_https_is_called_as_its_wsdl_says() {
+    let folder = Folder::new();
+    let _running = behind_tls(&folder);
+    described(&folder, "ca = [\"ca.cert.pem\"]\n");
+    let dry = folder.run("lab check calls.toml --dry-run").succeeds();
+    for part in [
+        "Sum to https://localhost:",
+        "action \"urn:soapstone:services:sum:Sum\"",
+    ] {
+        assert!(dry.text().contains(part), "{}", dry.text());
+    }
+    let run = folder
+        .run("lab check calls.toml --experiment 1 --json --keep kept")
+        .succeeds();
+    let lines: Vec<Value> = run
+        .text()
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    for arm in ["direct", "none", "https", "sign/Basic128GCM"] {
+        let is_it = |line: &&Value| line["arm"] == arm && line["quantity"] == "time";
+        let line = lines.iter().find(is_it);
+        let line = line.unwrap_or_else(|| panic!("no {arm}: {lines:?}"));
+        assert_eq!(line["at"]["operation"], "Sum", "{arm}");
+        assert_eq!(line["figures"]["n"], 3, "{arm}");
+    }
+}
+
+#[test]
+fn a_service_behind_https_that_another_authority_certified_is_not_measured() {
+    let folder = Folder::new();
+    let _running = behind_tls(&folder);
+    folder
+        .run("keys new other --ca --subject CN=other")
+        .succeeds();
+    described(&folder, "ca = [\"other.cert.pem\"]\n");
+    let run = folder.run("lab check calls.toml --experiment 1 --json --keep kept");
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("certificate"), "{}", run.err);
+    assert!(!run.text().contains("\"quantity\""), "{}", run.text());
 }

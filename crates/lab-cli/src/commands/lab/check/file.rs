@@ -145,7 +145,9 @@ fn whole(document: &Document<'_>) -> Option<One> {
     let ways = ways(&mut root);
     let mut authorities = Vec::new();
     if let Some(files) = root.files("ca") {
-        authorities.extend(files.into_iter().map(|file| file.path));
+        // The gateways that believe them have a folder of their own.
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        authorities.extend(files.into_iter().map(|file| absolute(file.path)));
     }
     let description = root.file("wsdl").and_then(|wsdl| described(&root, wsdl));
     let common = Common {
