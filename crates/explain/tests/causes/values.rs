@@ -21,6 +21,12 @@ fn inclusive_info(
 }
 
 pub(crate) fn values(cases: &mut Cases) {
+    // The digest was signed without the name of its algorithm around it.
+    cases.add(
+        "RSA: a block that is not padded as it should be",
+        "padding",
+        include_str!("bare-digest.xml"),
+    );
     let message = signed();
     let client = || Signer::client();
     let rsa = |how: Digested<'_>| with_value(&message, |octets| client().sign(octets), how);
