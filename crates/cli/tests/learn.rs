@@ -138,3 +138,36 @@ fn a_difference_is_told_in_words() {
         told.text()
     );
 }
+
+#[test]
+fn answers_and_a_description_are_learned_from_as_well() {
+    let folder = folder("sign");
+    // The plain form of an answer has no Security header.
+    folder.write("answer.xml", envelope(SOAP11));
+    let told = folder
+        .run("learn --keys server.toml --sender-keys client.toml --answer answer.xml --sender sender.toml sample.xml")
+        .succeeds();
+    assert!(
+        told.err
+            .contains("soapstone: the sender's file opens the answers\n"),
+        "{}",
+        told.err
+    );
+    assert!(told.err.contains("answers prove less"), "{}", told.err);
+    for text in [told.text(), folder.read("sender.toml").as_str()] {
+        assert!(text.contains("[answers]\nmechanism = \"plain\""), "{text}");
+    }
+    folder.write(
+        "shop.wsdl",
+        "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" targetNamespace=\"urn:x\"/>",
+    );
+    let told = folder
+        .run("learn --keys server.toml --wsdl shop.wsdl sample.xml")
+        .succeeds();
+    assert!(
+        told.err
+            .contains("soapstone: description: differs: message 1 holds"),
+        "{}",
+        told.err
+    );
+}

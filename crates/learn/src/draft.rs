@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::LearnError;
+use crate::answer::Answer;
+use crate::inner::InnerSignature;
 use crate::outline::{Algorithms, Covered, Outline, Password, Reference};
 use crate::tables::KeyTables;
 
@@ -40,6 +42,13 @@ pub(crate) struct Draft {
     ids: BTreeSet<&'static str>,
     demanding: Vec<String>,
     several_signatures: bool,
+    /// The element of the Body that is signed by itself, where the message has one and the
+    /// signature verified.
+    pub(crate) inner: Option<InnerSignature>,
+    /// The address that `wsa:To` must be, where messages and a description agree on it.
+    pub(crate) to: Option<String>,
+    /// What answers have, where there are any.
+    pub(crate) answer: Option<Answer>,
     /// What an endpoint file cannot say, or what was seen and has no place in it.
     unsaid: BTreeSet<String>,
 }
@@ -66,6 +75,9 @@ impl Draft {
             ids: outline.ids.clone(),
             demanding: outline.demanding.clone(),
             several_signatures: outline.signatures > 1,
+            inner: None,
+            to: None,
+            answer: None,
             unsaid: BTreeSet::new(),
         };
         draft.note_strange(outline);
@@ -255,22 +267,7 @@ impl Draft {
             None => self.mechanism(),
         };
         line("mechanism", quoted(mechanism));
-        if self.signs || self.encrypts {
-            let lists = self.algorithms.lists().map(|(list, names)| {
-                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-                format!("{list} = [{}]", names.join(", "))
-            });
-            line(
-                "algorithms",
-                format!("{{ {} }}", lists.collect::<Vec<_>>().join(", ")),
-            );
-        }
-        if self.signs && !self.signed.is_empty() {
-            line("signed", list(&self.signed));
-        }
-        if self.encrypts && !self.encrypted.is_empty() {
-            line("encrypted", list(&self.encrypted));
-        }
+        self.protection().for_each(|(key, value)| line(key, value));
         if side == Side::Sender {
             for (key, reference) in self.key_references() {
                 match key {
@@ -279,28 +276,16 @@ impl Draft {
                 }
             }
         }
-        let unsigned: Vec<String> = self.unsigned().cloned().collect();
-        if side == Side::Receiver && !unsigned.is_empty() {
-            line("unsigned", list(&unsigned));
-        }
-        if side == Side::Receiver && !self.ids.is_empty() {
-            let ids: Vec<String> = self.ids.iter().map(|id| quoted(id)).collect();
-            line("ids", format!("[{}]", ids.join(", ")));
-        }
-        if side == Side::Receiver && self.several_signatures {
-            line("several_signatures", "true".to_owned());
+        if let Some(arriving) = self.arriving(side) {
+            arriving.on_arrival(&mut line);
         }
         match self.password {
             Some(Password::Text) => line("password", quoted("text")),
             Some(Password::Digest | Password::None) | None => {}
         }
-        match (self.has_timestamp, self.life) {
-            (false, _) => line("timestamp", "false".to_owned()),
-            (true, Some(life)) => line(
-                "timestamp",
-                format!("{{ ttl = \"{}s\" }}", life.as_secs().max(1)),
-            ),
-            (true, None) => line("timestamp", "true".to_owned()),
+        line("timestamp", self.timestamp());
+        if let (Side::Receiver, Some(to)) = (side, &self.to) {
+            line("addressing", format!("{{ to = [{}] }}", quoted(to)));
         }
         if let Some(actor) = &self.actor {
             line("actor", quoted(actor));
@@ -311,7 +296,72 @@ impl Draft {
         if let Some(time) = time {
             line("time", quoted(&time.to_string()));
         }
+        if let Some(inner) = &self.inner {
+            text.push_str(&inner.table());
+        }
+        if let Some(answer) = &self.answer {
+            text.push_str(&answer.table());
+        }
         text
+    }
+
+    /// The keys that say how messages are protected, without the mechanism.
+    pub(crate) fn protection(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let algorithms = (self.signs || self.encrypts).then(|| {
+            let lists = self.algorithms.lists().map(|(list, names)| {
+                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+                format!("{list} = [{}]", names.join(", "))
+            });
+            let lists = lists.collect::<Vec<_>>().join(", ");
+            ("algorithms", format!("{{ {lists} }}"))
+        });
+        let has_signed = self.signs && !self.signed.is_empty();
+        let signed = has_signed.then(|| ("signed", list(&self.signed)));
+        let has_encrypted = self.encrypts && !self.encrypted.is_empty();
+        let encrypted = has_encrypted.then(|| ("encrypted", list(&self.encrypted)));
+        algorithms.into_iter().chain(signed).chain(encrypted)
+    }
+
+    /// The value of `timestamp`.
+    pub(crate) fn timestamp(&self) -> String {
+        match (self.has_timestamp, self.life) {
+            (false, _) => "false".to_owned(),
+            (true, Some(life)) => format!("{{ ttl = \"{}s\" }}", life.as_secs().max(1)),
+            (true, None) => "true".to_owned(),
+        }
+    }
+
+    /// The messages that a side opens, if there are any: requests, or answers.
+    fn arriving(&self, side: Side) -> Option<&Self> {
+        match side {
+            Side::Receiver => Some(self),
+            Side::Sender => self.answer.as_ref().and_then(Answer::secured),
+        }
+    }
+
+    /// The keys that say how messages of this form are read, and not how they are written.
+    fn on_arrival(&self, line: &mut impl FnMut(&str, String)) {
+        let unsigned: Vec<String> = self.unsigned().cloned().collect();
+        if !unsigned.is_empty() {
+            line("unsigned", list(&unsigned));
+        }
+        if !self.ids.is_empty() {
+            let ids: Vec<String> = self.ids.iter().map(|id| quoted(id)).collect();
+            line("ids", format!("[{}]", ids.join(", ")));
+        }
+        if self.several_signatures {
+            line("several_signatures", "true".to_owned());
+        }
+    }
+
+    /// Whether nothing but a Timestamp stands in the Security header.
+    pub(crate) fn is_timestamp_alone(&self) -> bool {
+        self.has_timestamp && self.password.is_none() && self.mechanism() == "none"
+    }
+
+    /// Whether messages are signed and encrypted, to be compared.
+    pub(crate) fn strength(&self) -> (bool, bool) {
+        (self.signs, self.encrypts)
     }
 
     /// Header blocks that must be understood and that no signature covers. Only signatures say what
@@ -333,7 +383,7 @@ impl Draft {
 
     /// How keys are named, where it is not as by default: the table that says it, and the name. A
     /// key that both sides hold has one name for both.
-    fn key_references(&self) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn key_references(&self) -> Vec<(&'static str, &'static str)> {
         let known = |reference: Option<Reference>| match reference {
             Some(Reference::Known(name)) => Some(name),
             _ => None,
@@ -397,7 +447,7 @@ fn life(outline: &Outline) -> Option<SignedDuration> {
 }
 
 /// A basic string of TOML (1.0, "String").
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {

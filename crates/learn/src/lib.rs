@@ -4,6 +4,8 @@
 //! message ─ Outline::of ───────▶ Outline            what stands in the header; no key is needed
 //!         ─ Draft::of ─────────▶ Draft              what an endpoint file would say of it
 //!         ─ Opener::explain ───▶ Draft              with keys: what signatures and ciphers cover
+//! answer  ─ Answer ────────────▶ Draft              the same of what is answered: `[answers]`
+//! WSDL    ─ Described ─────────▶ words              what agrees with the messages, what differs
 //!         ─ Learned ───────────▶ two endpoint files receiver and sender, guesses, what is unknown
 //! ```
 //!
@@ -18,9 +20,12 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
+mod answer;
+mod description;
 mod draft;
 mod engine;
 mod form;
+mod inner;
 mod outline;
 mod tables;
 
@@ -30,11 +35,12 @@ use jiff::Timestamp;
 use soapstone::config::Problems;
 use soapstone::wss::EnvelopeError;
 
+pub use description::Described;
 pub use form::difference;
 pub use tables::KeyTables;
 
 use draft::Draft;
-use outline::Outline;
+use outline::{Call, Outline};
 
 /// Most messages that one file is learned from.
 pub const MOST_SAMPLES: usize = 64;
@@ -56,6 +62,8 @@ pub struct Learned {
     /// The moment at which the first message is tried: that of the tables, or when the message
     /// says that it was made.
     pub at: Option<Timestamp>,
+    /// What each message says of its addresses and its operation.
+    calls: Vec<Call>,
 }
 
 /// Why nothing was learned.
@@ -80,6 +88,8 @@ pub enum LearnError {
     Samples(usize),
     /// The tables of keys cannot be read.
     Keys(Problems),
+    /// An answer, and why nothing was learned from it.
+    Answer(Box<LearnError>),
 }
 
 impl fmt::Display for LearnError {
@@ -105,6 +115,7 @@ impl fmt::Display for LearnError {
                 write!(out, "expected 1 to {MOST_SAMPLES} messages, found {found}")
             }
             Self::Keys(problems) => problems.fmt(out),
+            Self::Answer(error) => write!(out, "answers: {error}"),
         }
     }
 }
@@ -134,30 +145,46 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
     for (number, outline) in outlines.iter().enumerate().skip(1) {
         draft.also(outline, number)?;
     }
-    let moment = keys.and_then(KeyTables::moment);
-    let mut refused = None;
-    if let Some(keys) = keys {
-        for (sample, outline) in samples.iter().zip(&outlines) {
-            if refused.is_none() {
-                let at = moment.or(outline.created);
-                refused = match engine::refine(&mut draft, sample, keys, at) {
-                    Ok(refused) => refused,
-                    // The notes tell which policy it takes.
-                    Err(problems) if draft.takes_a_policy() => Some(format!(
-                        "an endpoint file without a policy cannot say what this message does: {problems}"
-                    )),
-                    Err(problems) => return Err(LearnError::Keys(problems)),
-                };
-            }
-        }
+    let refused = match keys {
+        Some(keys) => tried(&mut draft, samples, &outlines, keys)?,
+        None => None,
+    };
+    if refused.is_none() {
+        inner::learn(&mut draft, samples, &outlines, keys)?;
     }
+    let moment = keys.and_then(KeyTables::moment);
     Ok(Learned {
         notes: draft.notes(keys.is_some()),
         draft,
         refused,
         is_tried: keys.is_some(),
         at: moment.or(outlines[0].created),
+        calls: outlines.into_iter().map(|outline| outline.call).collect(),
     })
+}
+
+/// The draft tried on messages until one refuses it. Why it is refused, if it is.
+fn tried(
+    draft: &mut Draft,
+    samples: &[Vec<u8>],
+    outlines: &[Outline],
+    keys: &KeyTables,
+) -> Result<Option<String>, LearnError> {
+    for (sample, outline) in samples.iter().zip(outlines) {
+        let at = keys.moment().or(outline.created);
+        let refused = match engine::refine(draft, sample, keys, at) {
+            Ok(refused) => refused,
+            // The notes tell which policy it takes.
+            Err(problems) if draft.takes_a_policy() => Some(format!(
+                "an endpoint file without a policy cannot say what this message does: {problems}"
+            )),
+            Err(problems) => return Err(LearnError::Keys(problems)),
+        };
+        if refused.is_some() {
+            return Ok(refused);
+        }
+    }
+    Ok(None)
 }
 
 impl Learned {

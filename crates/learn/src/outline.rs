@@ -15,11 +15,19 @@ use soapstone::wss::names::{
 use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time};
 use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
 
+use crate::inner::InnerSignature;
+
 /// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
 const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
 
 /// The namespace of HKDF (RFC 9231, 2.6.6).
 const XMLDSIG_MORE_2021: &str = "http://www.w3.org/2021/04/xmldsig-more#";
+
+/// The namespaces of WS-Addressing: 1.0, and the submission of August 2004.
+pub(crate) const ADDRESSING: [&str; 2] = [
+    "http://www.w3.org/2005/08/addressing",
+    "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+];
 
 /// Why there is no outline.
 pub(crate) enum Fault {
@@ -282,6 +290,45 @@ pub(crate) struct Outline {
     pub(crate) demanding: Vec<String>,
     /// Items that no mechanism writes.
     pub(crate) strange: Vec<String>,
+    /// What the message says of its addresses and its operation.
+    pub(crate) call: Call,
+    /// The element of the Body that is signed by itself, if there is one.
+    pub(crate) inner: Option<InnerSignature>,
+}
+
+/// What a message says of its addresses and its operation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    pub(crate) to: Option<String>,
+    pub(crate) action: Option<String>,
+    /// Namespace and name of the element in the Body; `None` where cipher text hides it.
+    pub(crate) body: Option<(String, String)>,
+    /// The namespace of the envelope.
+    pub(crate) soap: String,
+}
+
+impl Call {
+    pub(crate) fn of(envelope: &Envelope) -> Self {
+        let root = envelope.document().root();
+        let soap = root.namespace();
+        let header = root.child(soap, "Header");
+        let text = |local: &str| {
+            let blocks = header.into_iter().flat_map(|header| header.children());
+            let mut named = blocks
+                .filter(|block| ADDRESSING.contains(&block.namespace()) && block.local() == local);
+            named.next().map(|block| block.text().trim().to_owned())
+        };
+        let body = root
+            .child(soap, "Body")
+            .and_then(|body| body.children().next());
+        let body = body.filter(|element| !is_sealed(*element));
+        Self {
+            to: text("To"),
+            action: text("Action"),
+            body: body.map(|it| (it.namespace().to_owned(), it.local().to_owned())),
+            soap: soap.to_owned(),
+        }
+    }
 }
 
 /// A part that is covered, as an endpoint file names it.
@@ -381,6 +428,8 @@ impl Outline {
                 .collect(),
             demanding: demanding(envelope),
             strange: strange.collect(),
+            call: Call::of(envelope),
+            inner: InnerSignature::of(envelope),
             algorithms,
         }
     }

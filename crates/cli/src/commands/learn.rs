@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use soapstone::config::EndpointConfig;
+use soapstone::config::{EndpointConfig, read_beside};
+use soapstone::policy::{PolicyDocument, PolicyLimits};
 use soapstone::xml::Limits;
 use soapstone::{ForgetfulReplayCache, Memory, Opener, Securer};
-use soapstone_learn::{KeyTables, LearnError, Learned, difference, learn};
+use soapstone_learn::{Described, KeyTables, LearnError, Learned, difference, learn};
 
 use crate::failure::{Failure, REFUSED};
 use crate::files::{self, Existing};
@@ -26,8 +27,11 @@ have: mechanism, algorithms, signed and encrypted parts, password, Timestamp, ac
 With --keys, the tables of an endpoint file that say which keys you have, cipher text is opened, and the file is tried on every sample at \
 the moment it was made, or at the one of --at. Whom to trust is never learned: it stands in these tables.
 
-What was guessed and what is not known goes to standard error. The exit code is 0 if the file opens the samples or was not tried, 2 if it \
-does not open them, 1 if nothing was learned.";
+--answer names answers to the samples: both files then say in [answers] what an answer proves. With --sender-keys, answers are opened \
+with the client's tables. --wsdl names the description of the service: what agrees with the samples and what differs is told in words.
+
+What was guessed and what is not known goes to standard error. The exit code is 0 if the files open the samples and the answers or were not tried, 2 if they \
+do not open them, 1 if nothing was learned.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +39,7 @@ Examples:
   soapstone learn --keys keys.toml -o server.toml request*.xml     tried on every sample
   soapstone learn --keys keys.toml --sender client.toml request.xml > server.toml
   soapstone learn --keys keys.toml --diff client.toml request.xml  how messages of client.toml would differ, in words
+  soapstone learn --keys keys.toml --answer answer.xml --wsdl service.wsdl request.xml   answers and description, too
 
 Tables of keys:
   [identity]
@@ -53,9 +58,15 @@ pub struct Arguments {
     /// The receiver's tables of keys: an endpoint file, whose [security] is not looked at
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// The same of the sender, for its file
-    #[arg(long, value_name = "FILE", requires = "sender")]
+    /// The same of the sender, for its file, and to open answers
+    #[arg(long, value_name = "FILE")]
     sender_keys: Option<PathBuf>,
+    /// An answer to such a sample; several times for several answers of one kind
+    #[arg(long = "answer", value_name = "ANSWER", conflicts_with = "diff")]
+    answers: Vec<PathBuf>,
+    /// The description of the service that the samples call
+    #[arg(long, value_name = "FILE", conflicts_with = "diff")]
+    wsdl: Option<PathBuf>,
     /// Try the file at this moment, such as 2026-01-31T12:00:00Z, and not when a sample says it
     /// was made
     #[arg(long, value_name = "MOMENT", requires = "keys")]
@@ -82,20 +93,21 @@ pub struct Arguments {
 /// # Errors
 /// Why nothing was learned, or what was learned cannot be written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let largest = Limits::default().message;
-    let mut samples = Vec::new();
-    for path in &arguments.samples {
-        let path = Some(path.as_path()).filter(|path| *path != Path::new("-"));
-        samples.push(files::read_at_most(path, largest)?);
-    }
+    let samples = messages(&arguments.samples)?;
     let mut keys = arguments.keys.as_deref().map(tables).transpose()?;
     if let Some(moment) = arguments.at {
         keys = keys.map(|keys| keys.at(moment));
     }
-    let learned = learn(&samples, keys.as_ref()).map_err(|error| match error {
-        LearnError::Keys(problems) => Failure::from(problems),
-        other => Failure::new(other),
-    })?;
+    let mut learned = learn(&samples, keys.as_ref()).map_err(failure)?;
+    let sender_keys = arguments.sender_keys.as_deref().map(tables).transpose()?;
+    let answers = learn_answers(arguments, &mut learned, sender_keys.as_ref())?;
+    let described = match &arguments.wsdl {
+        Some(file) => {
+            let document = description(file)?;
+            describe(&learned.beside(file, &document, &samples, keys.as_ref()))
+        }
+        None => String::new(),
+    };
     let mut notes = String::new();
     for note in &learned.notes {
         notes.push_str(&format!("soapstone: note: {note}\n"));
@@ -113,18 +125,99 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )),
         (None, false) => notes.push_str("soapstone: the file was not tried: no --keys\n"),
     }
+    notes.push_str(&answers.told);
+    notes.push_str(&described);
     // Nobody may be listening; the files are written all the same.
     let _ = std::io::stderr().write_all(notes.as_bytes());
     if let Some(ours) = &arguments.diff {
         return tell_difference(&learned, &samples[0], keys.as_ref(), ours);
     }
     if !arguments.check {
-        write(arguments, &learned, keys.as_ref())?;
+        write(arguments, &learned, keys.as_ref(), sender_keys.as_ref())?;
     }
-    Ok(match learned.refused {
-        Some(_) => ExitCode::from(REFUSED),
-        None => ExitCode::SUCCESS,
+    Ok(match learned.refused.is_some() || answers.are_refused {
+        true => ExitCode::from(REFUSED),
+        false => ExitCode::SUCCESS,
     })
+}
+
+/// The messages of files.
+fn messages(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
+    let largest = Limits::default().message;
+    let mut messages = Vec::new();
+    for path in paths {
+        let path = Some(path.as_path()).filter(|path| *path != Path::new("-"));
+        messages.push(files::read_at_most(path, largest)?);
+    }
+    Ok(messages)
+}
+
+fn failure(error: LearnError) -> Failure {
+    match error {
+        LearnError::Keys(problems) => Failure::from(problems),
+        other => Failure::new(other),
+    }
+}
+
+/// What became of the answers.
+#[derive(Default)]
+struct Answered {
+    told: String,
+    are_refused: bool,
+}
+
+fn learn_answers(
+    arguments: &Arguments,
+    learned: &mut Learned,
+    keys: Option<&KeyTables>,
+) -> Result<Answered, Failure> {
+    if arguments.answers.is_empty() {
+        return Ok(Answered::default());
+    }
+    let answers = messages(&arguments.answers)?;
+    let keys = keys.map(|keys| match arguments.at {
+        Some(moment) => keys.clone().at(moment),
+        None => keys.clone(),
+    });
+    let refused = learned
+        .also_answers(&answers, keys.as_ref())
+        .map_err(failure)?;
+    let told = match (&refused, keys.is_some()) {
+        (Some(why), _) => {
+            format!("soapstone: the sender's file does not open the answers: {why}\n")
+        }
+        (None, true) => "soapstone: the sender's file opens the answers\n".to_owned(),
+        (None, false) => {
+            "soapstone: the sender's file was not tried on the answers: no --sender-keys\n"
+                .to_owned()
+        }
+    };
+    Ok(Answered {
+        told,
+        are_refused: refused.is_some(),
+    })
+}
+
+fn description(file: &Path) -> Result<PolicyDocument, Failure> {
+    let limits = PolicyLimits::default();
+    let source = files::read_at_most(Some(file), limits.document)?;
+    let beside = |uri: &str| read_beside(file, uri, limits.document);
+    PolicyDocument::parse_with(source, &limits, &beside).map_err(|error| Failure::file(file, error))
+}
+
+/// What a description and the samples say, a line for each.
+fn describe(described: &Described) -> String {
+    let kinds = [
+        ("agrees", &described.agrees),
+        ("differs", &described.differs),
+        ("not compared", &described.unknown),
+    ];
+    let lines = kinds.into_iter().flat_map(|(kind, lines)| {
+        lines
+            .iter()
+            .map(move |line| format!("soapstone: description: {kind}: {line}\n"))
+    });
+    lines.collect()
 }
 
 /// The tables of keys of a file.
@@ -139,18 +232,14 @@ fn write(
     arguments: &Arguments,
     learned: &Learned,
     keys: Option<&KeyTables>,
+    sender_keys: Option<&KeyTables>,
 ) -> Result<(), Failure> {
-    let sender_keys = arguments.sender_keys.as_deref().map(tables).transpose()?;
     let mut outputs = Vec::new();
     if let Some(path) = &arguments.output {
         outputs.push((path, learned.receiver(keys), keys));
     }
     if let Some(path) = &arguments.sender {
-        outputs.push((
-            path,
-            learned.sender(sender_keys.as_ref()),
-            sender_keys.as_ref(),
-        ));
+        outputs.push((path, learned.sender(sender_keys), sender_keys));
     }
     let existing = match arguments.force {
         true => Existing::Replace,
