@@ -44,7 +44,8 @@ pub use message::{
 };
 pub use service::{
     ACTOR_CLAIM, Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
-    FindCancelled, FindContext, GrantedAttribute, Issued, Parties, Records, Requester,
-    RequesterToken, SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
+    FindCancelled, FindContext, ForeignSubjects, GrantedAttribute, Issued, Parties, Records,
+    Requester, RequesterToken, SecurityTokenService, ServiceRules, TRANSIENT_NAMES, TargetService,
+    takes_symmetric_keys,
 };
 pub use version::{Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion};

@@ -206,8 +206,12 @@ fn issuing(inbound: Node) -> Node {
         ("claim", value("\"role\"")),
         ("values", value("[\"reader\"]")),
     ]);
+    let foreign = table([
+        ("issuer", value("\"urn:idp\"")),
+        ("names", value("[\"front\"]")),
+    ]);
     let delegation = table([
-        ("actors", parties()),
+        ("actors", table([("subjects", tables(foreign))])),
         ("subjects", parties()),
         ("forms", value("[\"act-as\"]")),
         ("services", value("[\"urn:books\"]")),

@@ -294,6 +294,8 @@ async fn what_a_holder_signed_beside_the_body_asks_for_nothing() {
     }
 }
 
+const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+
 /// A right that names the issuer of its actors. The partner's front acts for our alice and renews
 /// what it got; without the right it does neither.
 #[tokio::test]
@@ -312,8 +314,9 @@ async fn the_front_of_a_partner_acts_where_a_rule_names_its_issuer() {
     // The other routes know no assertion of a requester.
     let at = strict.find("name = \"bearers\"").expect("a route");
     let (others, exchange) = strict.split_at(at);
-    let right =
-        format!("actors = {{ users = [\"front\"] }}, actor_issuer = \"{partner}\", renew = true");
+    let right = format!(
+        "actors = {{ subjects = [{{ issuer = \"{partner}\", names = [\"front\"] }}] }}, renew = true"
+    );
     let exchange = exchange.replace("actors = { certificates = [\"CN=client\"] }", &right);
     let allowing = [others, &exchange].concat();
     assert_ne!(allowing, strict);
@@ -348,7 +351,7 @@ async fn the_front_of_a_partner_acts_where_a_rule_names_its_issuer() {
             answer.body
         );
         if !is_allowed {
-            let actor = format!("`front of {partner}`");
+            let actor = format!("`subject {partner} {UNSPECIFIED} front`");
             assert_eq!(
                 said.times(&format!("no delegation allows {actor}")),
                 1,
@@ -357,7 +360,8 @@ async fn the_front_of_a_partner_acts_where_a_rule_names_its_issuer() {
             continue;
         }
         let token = assertion(&answer);
-        assert!(token.contains(&format!(">front of {partner}<")), "{token}");
+        let actor = format!(">subject {partner} {UNSPECIFIED} front<");
+        assert!(token.contains(&actor), "{token}");
         let renew = crate::cancelled::targeted("Renew", &token);
         let answer = ask(&gateway, "/bearers", shown(&made("_two"), &renew)).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);

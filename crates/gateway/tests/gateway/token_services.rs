@@ -586,14 +586,34 @@ fn mistakes_in_the_table_are_told() {
             "nothing is renewed by this right",
         ),
         (
-            "forms = [\"act-as\"]",
-            "actor_issuer = \"https://idp.example\", forms = [\"act-as\"]",
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { subjects = [{ issuer = \"https://idp.example\", names = [\"front\"] }] }",
             "expected the name of another issuer that `saml` of `inbound` accepts",
         ),
         (
-            "forms = [\"act-as\"]",
-            "actor_issuer = \"https://idp.example\", forms = [\"act-as\"]",
-            "the actors of another issuer are the names of its subjects",
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { subjects = [{ issuer = \"https://idp.example\", names = [] }] }",
+            "expected the names of this issuer's subjects, found none",
+        ),
+        (
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { subjects = [{ issuer = \"https://idp.example\" }] }",
+            "`names` is missing",
+        ),
+        (
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { subjects = [{ names = [\"front\"] }] }",
+            "`issuer` is missing",
+        ),
+        (
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { subjects = [{ issuer = \"https://idp.example\", names = [\"front\"], format = \"urn:oasis:names:tc:SAML:2.0:nameid-format:transient\" }] }",
+            "a transient name is of one login",
+        ),
+        (
+            "subjects = { users = [\"alice\"] }, forms",
+            "subjects = { subjects = [{ issuer = \"https://idp.example\", names = [\"front\"] }] }, forms",
+            "`subjects`",
         ),
         (
             "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",

@@ -78,8 +78,8 @@ pub use security::{
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use sts::{
-    DelegationConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig, StsConfig,
-    TargetServiceConfig,
+    DelegationConfig, ForeignSubjectsConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig,
+    StsConfig, TargetServiceConfig,
 };
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use tls_files::TlsFiles;

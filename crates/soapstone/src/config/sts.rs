@@ -108,8 +108,6 @@ pub struct GrantedAttributeConfig {
 pub struct DelegationConfig {
     /// Who may act.
     pub actors: PartiesConfig,
-    /// Whose subjects the actors are, where they are not known by the service itself.
-    pub actor_issuer: Option<Located<String>>,
     /// For whom.
     pub subjects: PartiesConfig,
     /// In which forms.
@@ -124,7 +122,7 @@ pub struct DelegationConfig {
     pub renew: Option<Located<bool>>,
 }
 
-/// Users and holders of certificates.
+/// Users, holders of certificates, Kerberos clients, and as actors the subjects of other issuers.
 #[derive(Clone, Debug)]
 pub struct PartiesConfig {
     /// Where the table begins.
@@ -135,8 +133,28 @@ pub struct PartiesConfig {
     pub certificates: Vec<Located<String>>,
     /// Principals of Kerberos clients.
     pub principals: Vec<Located<String>>,
+    /// Subjects of other issuers.
+    pub foreign: Vec<ForeignSubjectsConfig>,
     /// Everybody.
     pub anybody: bool,
+}
+
+/// One of the `subjects` of `actors`.
+#[derive(Clone, Debug)]
+pub struct ForeignSubjectsConfig {
+    /// Their issuer.
+    pub issuer: Located<String>,
+    /// The format of their names, where it is another one than the unspecified one.
+    pub format: Option<Located<String>>,
+    /// Their names.
+    pub names: Vec<Located<String>>,
+}
+
+/// What parties are named for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whom {
+    Actors,
+    Subjects,
 }
 
 const KEY_TYPES: [(&str, KeyTypeChoice); 3] = [
@@ -239,7 +257,7 @@ fn read_service(mut table: Table<'_>) -> Option<TargetServiceConfig> {
 }
 
 fn read_attribute(mut table: Table<'_>) -> Option<GrantedAttributeConfig> {
-    let subjects = read_parties(&mut table, "subjects");
+    let subjects = read_parties(&mut table, "subjects", Whom::Subjects);
     let claim = table.required_string(
         "claim",
         "a name of the identity claims, or a URI: claim = \"emailaddress\"",
@@ -257,9 +275,8 @@ fn read_attribute(mut table: Table<'_>) -> Option<GrantedAttributeConfig> {
 }
 
 fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
-    let actors = read_parties(&mut table, "actors");
-    let actor_issuer = table.string("actor_issuer");
-    let subjects = read_parties(&mut table, "subjects");
+    let actors = read_parties(&mut table, "actors", Whom::Actors);
+    let subjects = read_parties(&mut table, "subjects", Whom::Subjects);
     if !table.has("forms") {
         table.missing("forms", "for example forms = [\"act-as\"]");
     }
@@ -277,7 +294,6 @@ fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
     table.finish();
     Some(DelegationConfig {
         actors: actors?,
-        actor_issuer,
         subjects: subjects?,
         forms: forms?,
         issuer,
@@ -287,24 +303,34 @@ fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
     })
 }
 
-fn read_parties(table: &mut Table<'_>, key: &'static str) -> Option<PartiesConfig> {
+fn read_parties(table: &mut Table<'_>, key: &'static str, whom: Whom) -> Option<PartiesConfig> {
     if !table.has(key) {
         let hint =
             format!("name them: {key} = {{ users = [\"alice\"] }}, or certificates = [\"CN=…\"]");
         table.missing(key, &hint);
     }
     let mut parties = table.table(key)?;
+    // Those for whom somebody acts are subjects of the `issuer` of the delegation.
+    let foreign = match whom {
+        Whom::Actors => parties.tables("subjects"),
+        Whom::Subjects => Vec::new(),
+    };
     let read = PartiesConfig {
         place: parties.place(),
         users: parties.strings("users").unwrap_or_default(),
         certificates: parties.strings("certificates").unwrap_or_default(),
         principals: parties.strings("principals").unwrap_or_default(),
+        foreign: foreign
+            .into_iter()
+            .filter_map(read_foreign_subjects)
+            .collect(),
         anybody: parties.boolean("anybody").is_some_and(|it| it.value),
     };
-    let is_named = ["users", "certificates", "principals", "anybody"]
-        .iter()
-        .any(|key| parties.has(key));
-    if !is_named {
+    let named: &[&str] = match whom {
+        Whom::Actors => &["users", "certificates", "principals", "anybody", "subjects"],
+        Whom::Subjects => &["users", "certificates", "principals", "anybody"],
+    };
+    if !named.iter().any(|key| parties.has(key)) {
         parties.missing(
             "users",
             "name users, certificates or principals; anybody = true is for everybody",
@@ -312,4 +338,22 @@ fn read_parties(table: &mut Table<'_>, key: &'static str) -> Option<PartiesConfi
     }
     parties.finish();
     Some(read)
+}
+
+fn read_foreign_subjects(mut table: Table<'_>) -> Option<ForeignSubjectsConfig> {
+    let issuer = table.required_string(
+        "issuer",
+        "the issuer that names them: issuer = \"https://idp.example\"",
+    );
+    let format = table.string("format");
+    if !table.has("names") {
+        table.missing("names", "for example names = [\"front\"]");
+    }
+    let names = table.strings("names");
+    table.finish();
+    Some(ForeignSubjectsConfig {
+        issuer: issuer?,
+        format,
+        names: names?,
+    })
 }

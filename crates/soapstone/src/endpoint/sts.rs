@@ -11,8 +11,9 @@ use soapstone_crypto::{
     TrustRules, TrustStore,
 };
 use soapstone_trust::{
-    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, GrantedAttribute, Parties,
-    SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
+    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute,
+    Parties, SecurityTokenService, ServiceRules, TRANSIENT_NAMES, TargetService,
+    takes_symmetric_keys,
 };
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, ConfirmationMethod, KeyBinding,
@@ -23,8 +24,8 @@ use super::compiler::Compiler;
 use super::exchange_policy::Exchange;
 use super::expiring_file::MaterialUse;
 use crate::config::{
-    AssertionIssuerConfig, DelegationConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig,
-    StsConfig, TargetServiceConfig,
+    AssertionIssuerConfig, DelegationConfig, ForeignSubjectsConfig, KeyTypeChoice, Located,
+    OTHER_TEXT, PartiesConfig, StsConfig, TargetServiceConfig,
 };
 
 /// Life of an assertion where the file says nothing: as long as a call and its repetitions take.
@@ -34,6 +35,14 @@ const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 
 /// What the names of identity claims begin with.
 const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
+
+fn foreign_subjects(config: &ForeignSubjectsConfig) -> ForeignSubjects {
+    ForeignSubjects {
+        issuer: config.issuer.value.clone(),
+        format: config.format.as_ref().map(|it| it.value.clone()),
+        names: config.names.iter().map(|it| it.value.clone()).collect(),
+    }
+}
 
 /// Whether requests by this policy show a requester that an assertion can be about.
 fn shows_requester(policy: &Policy) -> bool {
@@ -400,7 +409,6 @@ impl Compiler<'_> {
             self.check_actors(config, delegation);
             delegations.push(Delegation {
                 actors: self.parties(&delegation.actors),
-                actor_issuer: delegation.actor_issuer.as_ref().map(|it| it.value.clone()),
                 subjects: self.parties(&delegation.subjects),
                 forms: delegation.forms.clone(),
                 issuer: issuer.map(|issuer| issuer.value.clone()),
@@ -428,9 +436,13 @@ impl Compiler<'_> {
                 "leave it out; or renewable = \"8h\" and forms = [\"act-as\"]",
             );
         }
-        let Some(issuer) = &delegation.actor_issuer else {
-            return;
-        };
+        for foreign in &delegation.actors.foreign {
+            self.check_foreign_actors(config, foreign);
+        }
+    }
+
+    fn check_foreign_actors(&mut self, config: &StsConfig, foreign: &ForeignSubjectsConfig) {
+        let issuer = &foreign.issuer;
         let accepted = self.config.saml.iter().flat_map(|saml| &saml.issuers);
         let is_accepted = accepted
             .map(|it| &it.name.value)
@@ -442,12 +454,20 @@ impl Compiler<'_> {
                 "say whose assertions requesters show: saml = { issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }], … }",
             );
         }
-        let actors = &delegation.actors;
-        if actors.anybody || !actors.certificates.is_empty() || !actors.principals.is_empty() {
+        if foreign.names.is_empty() {
             self.report_with_hint(
-                actors.place,
-                "the actors of another issuer are the names of its subjects, and nothing else",
-                "actors = { users = [\"front\"] }",
+                issuer.place,
+                "expected the names of this issuer's subjects, found none: the issuer would decide who acts",
+                "names = [\"front\"]",
+            );
+        }
+        if let Some(format) = &foreign.format
+            && format.value == TRANSIENT_NAMES
+        {
+            self.report_with_hint(
+                format.place,
+                "a transient name is of one login, and of somebody else with the next one",
+                "have the issuer name actors otherwise, for example by persistent names",
             );
         }
     }
@@ -471,6 +491,7 @@ impl Compiler<'_> {
                 .iter()
                 .map(|it| it.value.clone())
                 .collect(),
+            foreign: config.foreign.iter().map(foreign_subjects).collect(),
             certificates,
             anybody: config.anybody,
         }

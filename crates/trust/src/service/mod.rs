@@ -31,8 +31,8 @@ use crate::message::{
 use crate::version::{Action, Operation, RequestType, TrustVersion};
 
 pub use assertions::{
-    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, GrantedAttribute, Parties,
-    TargetService, takes_symmetric_keys,
+    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute,
+    Parties, TRANSIENT_NAMES, TargetService, takes_symmetric_keys,
 };
 pub(crate) use contexts::is_same;
 pub(crate) use keys::shortest_entropy;

@@ -203,7 +203,7 @@ mod body {
             let user = alice.gets(FRONT_AUDIENCE, "").await;
             let token = front.gets(AUDIENCE, &act_as(&user)).await;
             assert!(token.contains("claims/actor"), "{token}");
-            assert!(token.contains(&format!(">{FRONT}<")), "{token}");
+            assert!(token.contains(&format!(">kerberos {FRONT}<")), "{token}");
             assert_eq!(books.accepted(shown(&token)).await, ALICE);
         }
     }

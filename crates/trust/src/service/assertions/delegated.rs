@@ -41,7 +41,7 @@ impl AssertionRequest<'_> {
         };
         let may_act = |rule: &&Delegation| {
             rule.forms.contains(&form)
-                && rule.is_for(actor)
+                && rule.actors.include(actor)
                 && rule.services.contains(&target.address)
         };
         // A chain has one line of actors, and this would be a second one.
@@ -104,13 +104,15 @@ impl AssertionRequest<'_> {
         actor: &Party,
         target: &TargetService,
     ) -> bool {
-        let is_last = actors(old).first() == Some(&actor.as_actor());
+        let is_last = actors(old)
+            .first()
+            .is_some_and(|last| actor.is_named_actor(last));
         let mut rules = self.rules.delegations.iter();
         is_last
             && rules.any(|rule| {
                 rule.renews
                     && rule.forms.contains(&DelegationForm::ActAs)
-                    && rule.is_for(actor)
+                    && rule.actors.include(actor)
                     && rule.is_about(subject)
                     && rule.services.contains(&target.address)
             })

@@ -7,6 +7,7 @@
 //! The one rule: an assertion is about the proven sender of the request. For another subject it
 //! takes a delegation, and an assertion that proves the subject.
 
+mod actor_names;
 mod asked;
 mod cancelled;
 mod delegated;
@@ -20,11 +21,13 @@ use soapstone_xml::{Document, Element};
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{EncryptedKeyParts, encrypted_key};
 
+pub use self::actor_names::TRANSIENT_NAMES;
 pub use self::asked::ACTOR_CLAIM;
 use self::asked::{AssertionRequest, Subject, actors, is_named};
 use self::rules::Party;
 pub use self::rules::{
-    AssertionRules, Delegation, DelegationForm, GrantedAttribute, Parties, TargetService,
+    AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute, Parties,
+    TargetService,
 };
 use self::statement::{Authentication, Confirmation, Statement, named_by_thumbprint, reference};
 use super::keys::NewKey;

@@ -13,6 +13,7 @@ use soapstone_wss::{
     SamlVersion,
 };
 
+use super::actor_names::{format_of, has_lasting_name};
 use crate::service::{Requester, RequesterToken};
 use crate::version::KeyType;
 
@@ -126,9 +127,6 @@ impl DelegationForm {
 pub struct Delegation {
     /// Who may act.
     pub actors: Parties,
-    /// The issuer whose subjects the actors are, by their names as users; `None`: the actors are
-    /// those whom the service knows by itself.
-    pub actor_issuer: Option<String>,
     /// For whom.
     pub subjects: Parties,
     /// In which forms.
@@ -146,18 +144,6 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Whether a party is among those who may act. The subjects of one issuer are none of another
-    /// one's, nor of ours.
-    pub(super) fn is_for(&self, actor: &Party) -> bool {
-        match (&self.actor_issuer, actor) {
-            (None, actor) => self.actors.include(actor),
-            (Some(issuer), Party::Foreign(name)) => {
-                name.qualifier.as_ref() == Some(issuer) && self.actors.users.contains(&name.value)
-            }
-            (Some(_), _) => false,
-        }
-    }
-
     /// Whether it is for this subject. A subject of another issuer stays one, also where we have
     /// named it ourselves.
     pub(super) fn is_about(&self, subject: &Party) -> bool {
@@ -181,17 +167,43 @@ pub struct Parties {
     pub certificates: Vec<DistinguishedName>,
     /// Principals of Kerberos clients.
     pub principals: Vec<String>,
+    /// Subjects of other issuers. They act for others; those for whom somebody acts are the
+    /// `subjects` of a delegation that names their issuer.
+    pub foreign: Vec<ForeignSubjects>,
     /// Everybody whom this service knows by itself. Of the subjects of another issuer, those of a
     /// delegation that names the issuer.
     pub anybody: bool,
 }
 
+/// Some subjects of another issuer, by kind, issuer and name.
+#[derive(Clone, Debug)]
+pub struct ForeignSubjects {
+    /// The issuer that names them.
+    pub issuer: String,
+    /// `Format` of their names; `None`: the unspecified one. An issuer can give one name in two
+    /// formats to two subjects.
+    pub format: Option<String>,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
+impl ForeignSubjects {
+    /// Whether a subject is among them. A name for one login never is.
+    fn include(&self, subject: &NameIdentifier) -> bool {
+        has_lasting_name(subject)
+            && subject.qualifier.as_ref() == Some(&self.issuer)
+            && subject.service_qualifier.is_none()
+            && format_of(subject) == self.format.as_deref().unwrap_or(UNSPECIFIED)
+            && self.names.contains(&subject.value)
+    }
+}
+
 impl Parties {
-    /// Whether a party is among them. The subjects of another issuer never are, for these are names
-    /// of ours.
+    /// Whether a party is among them. The subjects of another issuer are, where they are named
+    /// together with that issuer.
     pub(super) fn include(&self, party: &Party) -> bool {
         match party {
-            Party::Foreign(_) => false,
+            Party::Foreign(subject) => self.foreign.iter().any(|some| some.include(subject)),
             _ if self.anybody => true,
             Party::User(name) => self.users.contains(name),
             Party::Certificate { name, .. } => {
@@ -307,15 +319,6 @@ impl Party {
             Self::Certificate { name, .. } => format!("certificate\n{}", name.folded()),
             Self::Kerberos(name) => format!("kerberos\n{name}"),
             Self::Foreign(_) => format!("foreign\n{}", self.domain().unwrap_or_default()),
-        }
-    }
-
-    /// Its name among the actors of an assertion. The subject of another issuer has that issuer
-    /// beside its name, and is nobody of ours.
-    pub(super) fn as_actor(&self) -> String {
-        match self.domain() {
-            Some(domain) => format!("{} of {domain}", self.name()),
-            None => self.name().to_owned(),
         }
     }
 

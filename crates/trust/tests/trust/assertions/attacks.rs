@@ -98,7 +98,7 @@ fn nobody_asks_for_another_subject() {
     let token = "<wsse:UsernameToken><wsse:Username>alice</wsse:Username></wsse:UsernameToken>";
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, token), &by_signature("CN=client"));
-        assert_eq!(refusal, not_allowed("CN=client", form));
+        assert_eq!(refusal, not_allowed("certificate CN=client", form));
         // An actor with a right for alice needs her assertion, too.
         let problem = rejected(sts.refusal(&acting(element, token), &by_signature("CN=front")));
         assert!(problem.contains("expected an assertion"), "{problem}");
@@ -125,7 +125,7 @@ fn a_user_with_the_name_of_a_service_is_not_that_service() {
         let mut impostor = by_signature("CN=other");
         impostor.owner = ContextOwner::User("CN=front".to_owned());
         let refusal = sts.refusal(&acting(element, &token), &impostor);
-        assert_eq!(refusal, not_allowed("CN=front", form));
+        assert_eq!(refusal, not_allowed("user CN=front", form));
     }
     let answer = sts.issued(&issue(BOOKS, "Bearer", ""), &by_password("CN=client"));
     assert!(!answer.contains("writer"), "{answer}");
@@ -140,7 +140,7 @@ fn nobody_acts_for_others_without_a_right() {
         let refused = |sts: &Sts, who: &str, body: &str| {
             assert_eq!(
                 sts.refusal(body, &by_signature(who)),
-                not_allowed(who, form)
+                not_allowed(&format!("certificate {who}"), form)
             );
         };
         // Another actor, another subject, another service, another form.
@@ -163,7 +163,7 @@ fn nobody_acts_for_others_without_a_right() {
     let mut alice = by_signature("CN=client");
     alice.owner = ContextOwner::User("alice".to_owned());
     let refusal = sts.refusal(&acting("wst:OnBehalfOf", &token), &alice);
-    assert_eq!(refusal, not_allowed("alice", "on-behalf-of"));
+    assert_eq!(refusal, not_allowed("user alice", "on-behalf-of"));
 }
 
 /// The confused deputy: a service presents what was issued for it, not what it found elsewhere.
@@ -173,7 +173,7 @@ fn an_assertion_for_another_service_lets_nobody_act() {
     let for_books = sts.issued(&issue(BOOKS, "Bearer", ""), &by_password("alice"));
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, &for_books), &by_signature("CN=front"));
-        assert_eq!(refusal, not_allowed("CN=front", form));
+        assert_eq!(refusal, not_allowed("certificate CN=front", form));
     }
 }
 
@@ -198,7 +198,7 @@ fn an_assertion_of_another_service_lets_nobody_act() {
             ]);
         });
         let refusal = trusting.refusal(&acting(element, &of_other), &front);
-        assert_eq!(refusal, not_allowed("CN=front", form));
+        assert_eq!(refusal, not_allowed("certificate CN=front", form));
         // Nor does its key sign in our name.
         let in_our_name = presented(&Sts::signing("CN=idp", |_| ()));
         rejected(trusting.refusal(&acting(element, &in_our_name), &front));
@@ -238,7 +238,7 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
         &acting("wst:OnBehalfOf", &written),
         &by_signature("CN=front"),
     );
-    assert_eq!(refusal, not_allowed("CN=front", "on-behalf-of"));
+    assert_eq!(refusal, not_allowed("certificate CN=front", "on-behalf-of"));
 }
 
 /// SAML Core 2.0, 2.2.2: a name is unique in its `NameQualifier`. A partner that tells of a subject
@@ -273,7 +273,7 @@ fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
     });
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, &of_partner), &by_signature("CN=front"));
-        assert_eq!(refusal, not_allowed("CN=front", form));
+        assert_eq!(refusal, not_allowed("certificate CN=front", form));
     }
 }
 
@@ -293,7 +293,10 @@ fn another_issuer_names_no_actors() {
         ]);
         rules.delegations[0].issuer = Some("https://idp.example".to_owned());
     });
-    for (element, ours) in [("wst:OnBehalfOf", None), ("wst14:ActAs", Some("CN=front"))] {
+    for (element, ours) in [
+        ("wst:OnBehalfOf", None),
+        ("wst14:ActAs", Some("certificate CN=front")),
+    ] {
         let issued = sts.issued(&acting(element, &of_other), &by_signature("CN=front"));
         let said = super::read(&issued, "CN=sts", sts.now);
         let mut attributes = said.attributes.iter();
@@ -339,7 +342,7 @@ fn a_name_for_one_service_is_told_to_no_other() {
         for (element, form) in FORMS {
             let answer = sts.answer(&acting(element, &token), &by_signature("CN=front"));
             let refusal = answer.err().map(|fault| fault.refusal);
-            let expected = (!is_granted).then(|| not_allowed("CN=front", form));
+            let expected = (!is_granted).then(|| not_allowed("certificate CN=front", form));
             assert_eq!(refusal, expected, "{qualifiers}");
         }
     }

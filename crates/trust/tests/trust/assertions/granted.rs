@@ -199,7 +199,7 @@ fn who_acts_for_a_subject_is_named_where_that_is_the_form() {
     let presented = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
     for (element, actors) in [
         ("wst:OnBehalfOf", None),
-        ("wst14:ActAs", Some(vec!["CN=front".to_owned()])),
+        ("wst14:ActAs", Some(vec!["certificate CN=front".to_owned()])),
     ] {
         let more = format!("<{element}>{presented}</{element}>");
         let answer = sts.answer(&issue(BOOKS, "PublicKey", &more), &by_signature("CN=front"));

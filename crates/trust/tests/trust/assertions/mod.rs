@@ -109,7 +109,6 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
         ],
         delegations: vec![Delegation {
             actors: certificates(&["CN=front"]),
-            actor_issuer: None,
             subjects: users(&["alice"]),
             forms: DelegationForm::ALL.to_vec(),
             issuer: None,

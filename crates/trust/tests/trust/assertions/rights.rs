@@ -3,7 +3,8 @@
 
 use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_trust::{
-    AssertionRules, Delegation, DelegationForm, Parties, Refusal, Requester, RequesterToken,
+    AssertionRules, Delegation, DelegationForm, ForeignSubjects, Parties, Refusal, Requester,
+    RequesterToken, TRANSIENT_NAMES,
 };
 use soapstone_wss::{AssertionPolicy, ContextOwner};
 
@@ -62,14 +63,14 @@ fn an_actor_renews_what_names_it_where_its_right_says_so() {
         let before = read(&token, "CN=sts", sts.now);
         let later = renewing().later(300);
         let renewed = later.issued(&target("Renew", &token), &front());
-        names_actor(&renewed, &later, "CN=front");
+        names_actor(&renewed, &later, "certificate CN=front");
         let after = read(&renewed, "CN=sts", later.now);
         let policy = AssertionPolicy::default();
         assert!(after.expires(&policy) > before.expires(&policy));
         assert_eq!(after.authenticated, before.authenticated);
         // And once more.
         let once_more = later.issued(&target("Renew", &renewed), &front());
-        names_actor(&once_more, &later, "CN=front");
+        names_actor(&once_more, &later, "certificate CN=front");
     }
 }
 
@@ -161,14 +162,29 @@ fn a_right_to_renew_is_for_its_subjects_services_and_form() {
     is_not_renewed(&short.later(120), &token, &front(), problem);
 }
 
+/// The front of an issuer, by its name in a format.
+fn of_issuer(issuer: &str, format: Option<&str>) -> Parties {
+    Parties {
+        foreign: vec![ForeignSubjects {
+            issuer: issuer.to_owned(),
+            format: format.map(str::to_owned),
+            names: vec!["front".to_owned()],
+        }],
+        ..Parties::default()
+    }
+}
+
+/// How the partner's subjects are told of as actors.
+fn told(name: &str) -> String {
+    format!("subject {PARTNER} {UNSPECIFIED} {name}")
+}
+
+const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+
 /// A service where the partner's front acts for alice.
 fn partnered() -> Sts {
     sts(|rules| {
-        rules[0].actors = Parties {
-            users: vec!["front".to_owned()],
-            ..Parties::default()
-        };
-        rules[0].actor_issuer = Some(PARTNER.to_owned());
+        rules[0].actors = of_issuer(PARTNER, None);
         rules[0].renews = true;
     })
 }
@@ -192,7 +208,7 @@ fn the_subject_of_another_issuer_acts_where_a_right_names_that_issuer() {
     let front = partners("front", &sts);
     let token = sts.issued(&act_as(&sts), &front);
     // Downstream it is nobody of ours.
-    let actor = format!("front of {PARTNER}");
+    let actor = told("front");
     names_actor(&token, &sts, &actor);
     let renewed = sts.issued(&target("Renew", &token), &front);
     names_actor(&renewed, &sts, &actor);
@@ -218,11 +234,11 @@ fn nobody_else_of_that_name_has_the_right() {
         assert_eq!(refusal, expected);
     };
     // Another one of the partner, and one whom we know ourselves.
-    named(&partners("back", &sts), &format!("back of {PARTNER}"));
-    named(&by_password("front"), "front");
+    named(&partners("back", &sts), &told("back"));
+    named(&by_password("front"), "user front");
     // One who has the name under which the actor is told of.
-    let told = format!("front of {PARTNER}");
-    named(&by_password(&told), &told);
+    let told = told("front");
+    named(&by_password(&told), &format!("user {told}"));
     let token = sts.issued(&act_as(&sts), &partners("front", &sts));
     is_not_renewed(&sts, &token, &by_password(&told), NOBODY);
     // A subject of a third domain, in the partner's assertion.
@@ -235,26 +251,22 @@ fn nobody_else_of_that_name_has_the_right() {
     assert_eq!(refusal, Refusal::NotAuthenticated);
     // The right of another issuer's subject.
     let others = self::sts(|rules| {
-        rules[0].actors.users = vec!["front".to_owned()];
-        rules[0].actor_issuer = Some("https://third.example".to_owned());
+        rules[0].actors = of_issuer("https://third.example", None);
     });
     let refusal = others.refusal(&act_as(&others), &partners("front", &others));
     assert!(matches!(refusal, Refusal::DelegationNotAllowed { .. }));
 }
 
-/// A right for everybody of another issuer is none: the issuer decides who that is.
+/// Everybody means everybody whom the service knows: another issuer does not decide who acts.
 #[test]
 fn anybody_of_another_issuer_has_no_right() {
     let sts = sts(|rules| {
-        rules[0].actors = Parties {
-            anybody: true,
-            ..Parties::default()
-        };
-        rules[0].actor_issuer = Some(PARTNER.to_owned());
+        rules[0].actors.anybody = true;
     });
-    for requester in [partners("front", &sts), by_password("front"), front()] {
-        let refusal = sts.refusal(&act_as(&sts), &requester);
-        assert!(matches!(refusal, Refusal::DelegationNotAllowed { .. }));
+    let refusal = sts.refusal(&act_as(&sts), &partners("front", &sts));
+    assert!(matches!(refusal, Refusal::DelegationNotAllowed { .. }));
+    for ours in [by_password("front"), front()] {
+        sts.answer(&act_as(&sts), &ours).expect("one of ours");
     }
 }
 
@@ -284,4 +296,92 @@ fn a_kerberos_client_owns_no_security_context() {
         .service
         .answer(message.body(), None, &alice, records, sts.now);
     answer.expect("a user owns one");
+}
+
+/// Issuer and kind confusion: parties with the name of the actor, each shown by another token.
+#[test]
+fn an_actor_is_a_kind_an_issuer_and_a_name() {
+    let kerberos = |name: &str| Requester {
+        owner: ContextOwner::Kerberos {
+            client: name.to_owned(),
+            ends: jiff::Timestamp::MAX,
+        },
+        ..by_password("nobody")
+    };
+    let sts = partnered();
+    let of_partner = partners("front", &sts);
+    let shown = [
+        ("user", by_password("front")),
+        ("kerberos", kerberos("front")),
+        ("certificate", by_signature("CN=front")),
+        ("subject", of_partner),
+    ];
+    let mut rights = [(); 4].map(|()| Parties::default());
+    rights[0].users.push("front".to_owned());
+    rights[1].principals.push("front".to_owned());
+    rights[2] = super::certificates(&["CN=front"]);
+    rights[3] = of_issuer(PARTNER, None);
+    for (at, right) in rights.into_iter().enumerate() {
+        let sts = self::sts(|rules| {
+            rules[0].actors = right;
+            rules[0].renews = true;
+        });
+        let token = sts.issued(&act_as(&sts), &shown[at].1);
+        for (with, (kind, requester)) in shown.iter().enumerate() {
+            let acts = sts.answer(&act_as(&sts), requester).is_ok();
+            let renews = sts.answer(&target("Renew", &token), requester).is_ok();
+            assert_eq!((acts, renews), (at == with, at == with), "{at}: {kind}");
+        }
+    }
+    // With rights for all of them nobody renews what another one got.
+    let all = self::sts(|rules| {
+        rules[0].actors = Parties {
+            users: vec!["front".to_owned(), "CN=front".to_owned(), told("front")],
+            principals: vec!["front".to_owned(), "CN=front".to_owned()],
+            ..of_issuer(PARTNER, None)
+        };
+        rules[0].actors.certificates = super::certificates(&["CN=front"]).certificates;
+        rules[0].renews = true;
+    });
+    let everybody = [
+        by_password("front"),
+        by_password("CN=front"),
+        by_password(&told("front")),
+        kerberos("front"),
+        kerberos("CN=front"),
+        by_signature("CN=front"),
+        partners("front", &all),
+    ];
+    for (at, one) in everybody.iter().enumerate() {
+        let token = all.issued(&act_as(&all), one);
+        for (with, other) in everybody.iter().enumerate() {
+            let renewed = all.answer(&target("Renew", &token), other);
+            assert_eq!(renewed.is_ok(), at == with, "{at} and {with}");
+        }
+    }
+}
+
+/// SAML Core 2.0, 8.3: one name in two formats is two subjects, and a transient one is of a login.
+#[test]
+fn the_format_of_a_name_belongs_to_the_actor() {
+    let persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+    let formats = [
+        ("", None),
+        (persistent, Some(persistent)),
+        (TRANSIENT_NAMES, Some(TRANSIENT_NAMES)),
+    ];
+    for (right, by_format) in formats {
+        let sts = sts(|rules| rules[0].actors = of_issuer(PARTNER, by_format));
+        for (shown, _) in formats {
+            let format = format!(" Format=\"{shown}\"");
+            let made = Made {
+                qualifiers: if shown.is_empty() { "" } else { &format },
+                ..Made::default()
+            };
+            let requester = by_assertion(foreign("front", &made, &sts));
+            let acts = sts.answer(&act_as(&sts), &requester).is_ok();
+            let expected = right == shown && right != TRANSIENT_NAMES;
+            assert_eq!(acts, expected, "{right:?} and {shown:?}");
+        }
+    }
 }

@@ -180,7 +180,7 @@ fn actors_of_a_shown_assertion_stay() {
         .attributes
         .iter()
         .find(|it| it.name.ends_with("/actor"));
-    assert_eq!(actor.expect("an actor").values, ["CN=front"]);
+    assert_eq!(actor.expect("an actor").values, ["certificate CN=front"]);
 }
 
 /// The right of an actor is for a service. It does not end, prolong or pass on what the subject

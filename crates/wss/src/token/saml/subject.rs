@@ -24,7 +24,7 @@ pub(super) struct Subject {
 }
 
 /// The identifier of a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NameIdentifier {
     /// The identifier.

@@ -179,7 +179,7 @@ impl Scene {
             "the key is that of the front service",
         );
         step.must(
-            books.actor.as_deref() == Some("CN=front"),
+            books.actor.as_deref() == Some("certificate CN=front"),
             "the token tells who acts for alice",
         );
         saw(&mut step, "books service", &seen.fields, &books);
