@@ -466,7 +466,7 @@ impl Compiler<'_> {
         {
             self.report_with_hint(
                 format.place,
-                "a transient name is of one login, and of somebody else with the next one",
+                "a transient name is of one login, and another subject's with the next one",
                 "have the issuer name actors otherwise, for example by persistent names",
             );
         }

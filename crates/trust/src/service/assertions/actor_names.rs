@@ -11,19 +11,13 @@
 //! named it, the issuer. Two parties never have one name, whatever they are called: issuer and
 //! format have no space of their own, and all behind the last separator is the name.
 
+use super::rules::{Party, format_of, has_lasting_name};
 use soapstone_crypto::DistinguishedName;
-use soapstone_wss::NameIdentifier;
-
-use super::rules::{Party, UNSPECIFIED};
 
 const USER: &str = "user";
 const CERTIFICATE: &str = "certificate";
 const KERBEROS: &str = "kerberos";
 const SUBJECT: &str = "subject";
-
-/// `Format` of names that an issuer gives for a login, and then perhaps to somebody else (SAML Core
-/// 2.0, 8.3.8).
-pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 
 impl Party {
     /// Its name among the actors of an assertion.
@@ -57,17 +51,6 @@ impl Party {
     }
 }
 
-/// The format of a name; a name without one has the unspecified format (SAML Core 2.0, 2.2.2; SAML
-/// Core 1.1, 2.4.2.2).
-pub(super) fn format_of(name: &NameIdentifier) -> &str {
-    name.format.as_deref().unwrap_or(UNSPECIFIED)
-}
-
-/// Whether a name means the same subject with the next login.
-pub(super) fn has_lasting_name(name: &NameIdentifier) -> bool {
-    format_of(name) != TRANSIENT_NAMES
-}
-
 /// A text without spaces, from which it could be had again.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -88,6 +71,9 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use soapstone_wss::NameIdentifier;
+
+    use super::super::rules::{TRANSIENT_NAMES, UNSPECIFIED};
     use super::*;
 
     fn foreign(issuer: &str, format: Option<&str>, name: &str) -> Party {

@@ -21,13 +21,12 @@ use soapstone_xml::{Document, Element};
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{EncryptedKeyParts, encrypted_key};
 
-pub use self::actor_names::TRANSIENT_NAMES;
 pub use self::asked::ACTOR_CLAIM;
 use self::asked::{AssertionRequest, Subject, actors, is_named};
 use self::rules::Party;
 pub use self::rules::{
     AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute, Parties,
-    TargetService,
+    TRANSIENT_NAMES, TargetService,
 };
 use self::statement::{Authentication, Confirmation, Statement, named_by_thumbprint, reference};
 use super::keys::NewKey;

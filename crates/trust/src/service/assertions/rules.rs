@@ -13,7 +13,6 @@ use soapstone_wss::{
     SamlVersion,
 };
 
-use super::actor_names::{format_of, has_lasting_name};
 use crate::service::{Requester, RequesterToken};
 use crate::version::KeyType;
 
@@ -239,6 +238,21 @@ pub(super) enum Party {
 pub(super) const X509_SUBJECT: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:X509SubjectName";
 pub(super) const KERBEROS: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:kerberos";
 pub(super) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+
+/// `Format` of names that an issuer gives for a login, and then perhaps to another subject (SAML
+/// Core 2.0, 8.3.8).
+pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+
+/// The format of a name; a name without one has the unspecified format (SAML Core 2.0, 2.2.2; SAML
+/// Core 1.1, 2.4.2.2).
+pub(super) fn format_of(name: &NameIdentifier) -> &str {
+    name.format.as_deref().unwrap_or(UNSPECIFIED)
+}
+
+/// Whether a name means the same subject with the next login.
+pub(super) fn has_lasting_name(name: &NameIdentifier) -> bool {
+    format_of(name) != TRANSIENT_NAMES
+}
 
 impl Party {
     /// Who sent a request, if that was shown. What another key signed in the name of this service
