@@ -7,11 +7,15 @@ use std::borrow::Cow;
 
 use soapstone_xml::Element;
 
-use super::kind::{Claim, GivenKey, Kind};
+use super::kind::{Claim, GivenKey, Kind, broken};
 use crate::attributes::only_attributes;
+use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{ContextName, ConversationVersion};
 use crate::key_locator::KeyLocator;
+use crate::part::Part;
+use crate::policy::Policy;
 use crate::rejected::Rejected;
+use crate::supporting::EndorsingToken;
 
 /// The kind.
 pub(super) static KIND: Kind = Kind {
@@ -27,6 +31,7 @@ pub(super) static KIND: Kind = Kind {
     key: GivenKey::Secret(|token| read(token).map(KeyLocator::Context)),
     outside: |reference, uri| outside(reference, uri).map(KeyLocator::Context),
     is_used_by: |policy| policy.uses_context(),
+    wrong_demands,
     claims: |token| {
         let name = read(token)?;
         let instance = name.instance.map(|it| Claim::new("instance", it));
@@ -35,6 +40,45 @@ pub(super) static KIND: Kind = Kind {
     },
     ..Kind::named("SecurityContextToken")
 };
+
+/// Whether a key is looked up by the host: that of a context, or of the session of a Kerberos
+/// token.
+const fn is_of_session(key: KeyBinding) -> bool {
+    matches!(key, KeyBinding::Context | KeyBinding::Kerberos)
+}
+
+/// How many tokens endorse with the key of a context or of a Kerberos session, and whether such a
+/// key protects the message.
+pub(super) fn sessions(policy: &Policy) -> (usize, bool) {
+    let endorsing = policy
+        .endorsing_beside()
+        .filter(|token| is_of_session(token.key.kind()));
+    let protects = policy.uses(KeyBinding::Context) || policy.uses(KeyBinding::Kerberos);
+    (endorsing.count(), protects)
+}
+
+/// Of contexts, and of Kerberos tokens where their keys are used as those of contexts are.
+fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
+    let (endorsing, protects) = sessions(policy);
+    let is_hidden = |token: &EndorsingToken| {
+        let hides = token.encrypted && !policy.is_by_connection();
+        let is_named = token.key.reference() != KeyReference::Direct;
+        hides || is_named && policy.encrypts(&Part::Signature)
+    };
+    let mut beside = policy.endorsing_beside();
+    let looked_up = beside.find(|token| is_of_session(token.key.kind()));
+    let rules = [
+        (
+            endorsing > 0 && endorsing + usize::from(protects) > 1,
+            "a message belongs to one conversation, or to the session of one Kerberos token",
+        ),
+        (
+            looked_up.is_some_and(is_hidden),
+            "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
+        ),
+    ];
+    broken(rules).collect()
+}
 
 /// The context that a `wsc:SecurityContextToken` names.
 pub(crate) fn read(token: Element<'_>) -> Result<ContextName, Rejected> {

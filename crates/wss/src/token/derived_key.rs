@@ -7,13 +7,14 @@
 use soapstone_crypto::{P_HASH_LIMIT, PHash, SymmetricKey};
 use soapstone_xml::Element;
 
-use super::kind::{Claim, Kind};
+use super::kind::{Claim, Kind, broken};
 use crate::conversation::{
     ConversationVersion, DEFAULT_LABEL, LONGEST_KEY, LONGEST_NONCE, SHORTEST_KEY,
 };
 use crate::derived_key_cache::FoundKey;
 use crate::envelope::expanded_name;
 use crate::names::WSSE;
+use crate::policy::Policy;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::values::{base64_octets, only_base64};
 
@@ -33,6 +34,7 @@ pub(super) static KIND: Kind = Kind {
         policy.derived_keys().is_some()
             || endorsing.is_some_and(|one| one.key.derived_keys().is_some())
     },
+    wrong_demands,
     claims: |token| {
         let derivation = explicit(token)?;
         let label = derivation.label.unwrap_or_else(|| DEFAULT_LABEL.to_owned());
@@ -44,6 +46,20 @@ pub(super) static KIND: Kind = Kind {
     },
     ..Kind::named("DerivedKeyToken")
 };
+
+/// Lengths of keys, for the token of the binding and for each that endorses.
+fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
+    let endorsing = policy
+        .endorsing()
+        .filter_map(|token| token.key.derived_keys());
+    let mut derived = policy.derived_keys().into_iter().chain(endorsing);
+    let fits = |length| (SHORTEST_KEY..=LONGEST_KEY).contains(&length);
+    let rules = [(
+        !derived.all(|derived| fits(derived.signature_length)),
+        "a derived signature key has 16 to 64 bytes",
+    )];
+    broken(rules).collect()
+}
 
 /// Whether an element is such a token.
 pub(crate) fn is_derived_key(element: Element<'_>) -> bool {

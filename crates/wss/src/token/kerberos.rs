@@ -5,7 +5,8 @@
 
 use soapstone_xml::Element;
 
-use super::kind::{Claim, GivenKey, Kind, Proving};
+use super::context::sessions;
+use super::kind::{Claim, GivenKey, Kind, Proving, broken};
 use crate::attributes::only_attributes;
 use crate::digest;
 use crate::evidence::KerberosEvidence;
@@ -16,7 +17,9 @@ use crate::names::{
     GSS_KERBEROS_AP_REQ, GSS_KERBEROS_AP_REQ_1510, GSS_KERBEROS_AP_REQ_4120, KERBEROS_AP_REQ,
     KERBEROS_AP_REQ_1510, KERBEROS_AP_REQ_4120, KERBEROS_AP_REQ_SHA1, WSSE,
 };
+use crate::policy::Policy;
 use crate::rejected::Rejected;
+use crate::supporting::SupportingToken;
 use crate::values::{base64_octets, only_base64};
 
 /// The kind.
@@ -39,6 +42,7 @@ pub(super) static KIND: Kind = Kind {
     }),
     prove: Some(prove),
     is_used_by: |policy| policy.kerberos().is_some(),
+    wrong_demands,
     claims: |token| {
         let (form, bytes) = read(token)?;
         let sha1 = soapstone_crypto::hexadecimal::encode(&sha1(&bytes));
@@ -50,6 +54,25 @@ pub(super) static KIND: Kind = Kind {
     },
     ..Kind::named("Kerberos")
 };
+
+/// Of tokens whose key does nothing.
+fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
+    let (endorsing, protects) = sessions(policy);
+    let idle = policy.supporting.iter();
+    let idle = idle.filter(|token| matches!(token, SupportingToken::Kerberos(_)));
+    let idle = idle.count();
+    let rules = [
+        (
+            idle > 1 || idle == 1 && (protects || endorsing > 0),
+            "a message has one Kerberos token",
+        ),
+        (
+            idle == 1 && !policy.is_by_connection(),
+            "a Kerberos token whose key does nothing is tied to no message: a connection has to protect both, or its key endorse",
+        ),
+    ];
+    broken(rules).collect()
+}
 
 /// The SHA-1 by which later messages name a token.
 pub fn sha1(token: &[u8]) -> [u8; 20] {

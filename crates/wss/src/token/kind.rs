@@ -23,6 +23,8 @@ pub(super) type Identifier = (&'static str, fn(Vec<u8>) -> KeyLocator);
 pub(super) type TextIdentifier = (&'static str, fn(String) -> KeyLocator);
 /// How a token is read for the key that it gives.
 type Locate = fn(Element<'_>) -> Result<KeyLocator, Rejected>;
+/// What is wrong with the demands of a policy.
+type WrongDemands = fn(&Policy) -> Vec<&'static str>;
 /// How a token proves somebody.
 type Prove = fn(Element<'_>, &mut Proving<'_>) -> Result<(), Rejected>;
 
@@ -53,6 +55,8 @@ pub(super) struct Kind {
     pub(super) prove: Option<Prove>,
     /// Whether the header of a message has a place for it under a policy.
     pub(super) is_used_by: fn(&Policy) -> bool,
+    /// The demands of a policy on it that fit no message, or not each other.
+    pub(super) wrong_demands: WrongDemands,
     /// What it says, for people.
     pub(super) claims: fn(Element<'_>) -> Result<Vec<Claim>, Rejected>,
 }
@@ -73,6 +77,7 @@ impl Kind {
             key: GivenKey::None,
             prove: None,
             is_used_by: |_| false,
+            wrong_demands: |_| Vec::new(),
             claims: |_| Ok(Vec::new()),
         }
     }
@@ -82,6 +87,14 @@ impl Kind {
         let found = || element.attribute("", "ValueType");
         self.value_types.is_empty() || found().is_some_and(|it| self.value_types.contains(&&*it))
     }
+}
+
+/// The rules that are broken, of those for which it is said whether they are.
+pub(crate) fn broken<const RULES: usize>(
+    rules: [(bool, &'static str); RULES],
+) -> impl Iterator<Item = &'static str> {
+    let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);
+    broken.map(|(_, rule)| rule)
 }
 
 /// The key that a token gives, with how the token is read for it.

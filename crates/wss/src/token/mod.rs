@@ -20,8 +20,8 @@ pub(crate) use self::derived_key::{Derivation, derived_from, explicit, implied, 
 pub(crate) use self::kerberos::name as kerberos_name;
 pub use self::kerberos::sha1 as kerberos_sha1;
 pub use self::kind::Claim;
-pub(crate) use self::kind::Proving;
 use self::kind::{GivenKey, Kind};
+pub(crate) use self::kind::{Proving, broken};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse,
@@ -106,6 +106,11 @@ impl TokenKind {
             None => Ok(()),
         }
     }
+}
+
+/// The demands of a policy on tokens of any kind that fit no message, or not each other.
+pub(crate) fn wrong_demands(policy: &Policy) -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|kind| (kind.wrong_demands)(policy))
 }
 
 /// The certificate that a token holds, or the token whose holder has the key.

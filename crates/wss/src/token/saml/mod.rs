@@ -13,6 +13,7 @@
 mod assertion;
 mod conditions;
 mod confirming;
+mod demands;
 mod fetched;
 mod hidden;
 mod holding;
@@ -71,6 +72,7 @@ pub(super) static KIND: Kind = Kind {
     key: GivenKey::Holder(locate),
     prove: Some(prove),
     is_used_by: |policy| policy.assertion().is_some(),
+    wrong_demands: demands::wrong_demands,
     claims,
     ..Kind::named("SAML assertion")
 };

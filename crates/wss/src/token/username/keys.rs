@@ -10,9 +10,12 @@ use soapstone_crypto::random::Supply;
 use soapstone_crypto::{CryptoError, DataEncryption, PasswordKey, SecretBytes, SymmetricKey};
 use soapstone_xml::Element;
 
+use super::super::kind::broken;
 use crate::attributes::only_attributes;
+use crate::binding::KeyBinding;
 use crate::digest;
 use crate::names::{WSSE, WSSE11};
+use crate::policy::Policy;
 use crate::rejected::Rejected;
 use crate::username::PasswordKeyPolicy;
 use crate::values::{base64_octets, only_base64};
@@ -62,6 +65,51 @@ fn malformed(problem: impl Into<String>) -> Rejected {
 /// Whether an element is a token that keys may be derived from.
 pub(crate) fn is_username_token(element: Element<'_>) -> bool {
     element.is(WSSE, "UsernameToken")
+}
+
+/// Of keys from passwords.
+pub(super) fn wrong_demands(policy: &Policy) -> impl Iterator<Item = &'static str> + use<> {
+    let endorsing = |kind| {
+        let beside = policy.endorsing_beside();
+        beside.filter(|token| token.key.kind() == kind).count()
+    };
+    let sessions = endorsing(KeyBinding::Context) + endorsing(KeyBinding::Kerberos);
+    let passwords = endorsing(KeyBinding::Password);
+    let by_password = policy.password_keys();
+    let protects = policy.uses(KeyBinding::Password);
+    let encrypts_itself = policy
+        .encryption()
+        .is_some_and(|one| one.key == KeyBinding::Password && one.derived_keys.is_none());
+    broken([
+        (
+            by_password.is_some_and(out_of_bounds),
+            "the iterations of a key from a password are at least 1, at most 1000000, and the fewest are not more than the most",
+        ),
+        (
+            by_password.is_some() && policy.username().is_some(),
+            "a message has one user: its token holds a password, or keys are derived from it",
+        ),
+        (
+            protects && policy.signature().is_none(),
+            "a key from a password encrypts for a user whom a signature proves",
+        ),
+        (
+            encrypts_itself && !PasswordKeyPolicy::encrypts_by(&policy.suite),
+            "a key from a password has 20 bytes, and the suite's data encryption wants more: take a suite of AES-128, or derive keys from it",
+        ),
+        (
+            passwords > 0 && (sessions + passwords > 1 || protects),
+            "one symmetric key endorses, and the key of a user endorses nothing that it signs itself",
+        ),
+    ])
+}
+
+fn out_of_bounds(keys: PasswordKeyPolicy) -> bool {
+    let is_ordered = keys.least > 0 && keys.least <= keys.most;
+    let made = 1..=PasswordKeyPolicy::MAXIMUM_ITERATIONS;
+    !is_ordered
+        || keys.most > PasswordKeyPolicy::MAXIMUM_ITERATIONS
+        || !made.contains(&keys.iterations)
 }
 
 /// What a token says of the derivation.

@@ -13,7 +13,7 @@ use soapstone_xml::{Element, escape};
 pub(crate) use self::keys::{
     PasswordKeyToken, PasswordKeyUse, derivation, encryption_key, is_username_token,
 };
-use super::kind::{Claim, Kind, Proving};
+use super::kind::{Claim, Kind, Proving, broken};
 use crate::attributes::only_attributes;
 use crate::digest;
 use crate::envelope::expanded_name;
@@ -23,6 +23,7 @@ use crate::names::{
     BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, USERNAME_TOKEN, WSSE, WSSE_2002, WSU, WSU_2002,
 };
 use crate::operation::Operation;
+use crate::policy::Policy;
 use crate::rejected::Rejected;
 use crate::supporting::SupportingToken;
 use crate::username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};
@@ -36,6 +37,11 @@ pub(super) static KIND: Kind = Kind {
     has_type: |_, claimed| claimed == USERNAME_TOKEN,
     prove: Some(prove),
     is_used_by: |_| true,
+    wrong_demands: |policy| {
+        wrong_demands(policy)
+            .chain(keys::wrong_demands(policy))
+            .collect()
+    },
     claims: |element| {
         let token = UsernameToken::read(element, None)?;
         let created = Some(token.created).filter(|created| !created.is_empty());
@@ -48,6 +54,23 @@ pub(super) static KIND: Kind = Kind {
     },
     ..Kind::named("UsernameToken")
 };
+
+/// Of tokens with passwords.
+fn wrong_demands(policy: &Policy) -> impl Iterator<Item = &'static str> + use<> {
+    let digests_alone = |username: &UsernamePolicy| {
+        let lacks = [username.nonce, username.created].contains(&Presence::Absent);
+        username.passwords.contains(&PasswordKind::Digest) && lacks
+    };
+    let users = policy.supporting.iter();
+    let users = users.filter_map(SupportingToken::username).count();
+    broken([
+        (
+            policy.username().is_some_and(digests_alone),
+            "a password digest has a nonce and the time of its making: without them it can be repeated",
+        ),
+        (users > 1, "a message has one user"),
+    ])
+}
 
 /// Authenticates the user, and notes what a copy of the token is known by. Where keys are derived
 /// from passwords, a key authenticates in its turn: a token that asks for too much work is refused
