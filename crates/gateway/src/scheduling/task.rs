@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use soapstone::endpoint::{Progress, Question, Work, Workspace};
+use soapstone::endpoint::{Asking, Stepped, Work, Workspace};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
@@ -92,13 +92,6 @@ impl Waits {
     }
 }
 
-/// How far a task has come.
-enum Stepped<T> {
-    Done(T),
-    /// It needs the answer of a store that takes its time.
-    Asks(Question, Work<T>),
-}
-
 impl<T: Send + 'static> Task<T> {
     /// Work whose steps take so much, and which asks these stores.
     pub(crate) fn new<F>(
@@ -152,18 +145,18 @@ impl<T: Send + 'static> Task<T> {
         if may_wait && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
-        let (question, work) = match asked.step(executor, None, work).await {
+        let asking = match asked.step(executor, None, work).await {
             Ok(Stepped::Done(result)) => {
                 asked.waits.tell(executor.metrics());
                 return (Ok(result), Some(held));
             }
-            Ok(Stepped::Asks(question, work)) => (question, work),
+            Ok(Stepped::Asks(asking)) => asking,
             Err(not_done) => return (Err(not_done), Some(held)),
         };
         let executor = Arc::clone(executor);
         let away = executor.workers().leave();
         let going_on = async move {
-            let result = asked.finish(&executor, &away, question, work).await;
+            let result = asked.finish(&executor, &away, asking).await;
             asked.waits.tell(executor.metrics());
             (result, held)
         };
@@ -179,14 +172,13 @@ impl Asked {
         &mut self,
         executor: &Executor,
         away: &Away,
-        mut question: Question,
-        mut work: Work<T>,
+        mut asking: Asking<T>,
     ) -> Result<T, NotDone> {
         loop {
-            self.ask(executor, question).await?;
+            let work = self.ask(executor, asking).await?;
             match self.step(executor, Some(away), work).await? {
                 Stepped::Done(result) => return Ok(result),
-                Stepped::Asks(next, rest) => (question, work) = (next, rest),
+                Stepped::Asks(next) => asking = next,
             }
         }
     }
@@ -227,13 +219,18 @@ impl Asked {
         }
     }
 
-    /// Asks the store on a thread that may wait for it.
-    async fn ask(&mut self, executor: &Executor, question: Question) -> Result<(), NotDone> {
+    /// Asks the store on a thread that may wait for it, and gives back the work that goes on.
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        executor: &Executor,
+        asking: Asking<T>,
+    ) -> Result<Work<T>, NotDone> {
         // Work without stores has none to ask.
         let stores = self.stores.clone().ok_or(NotDone::Failed)?;
         let metrics = executor.metrics();
         // A KDC or an authority that hangs keeps its askers for as long as they wait. Behind them,
         // nobody waits.
+        let question = asking.question();
         let waits_for_others = match (question.asks_authorities(), question.asks_others()) {
             (true, _) => Some(stores.authority_permit().zip(executor.authority_permit())),
             (false, true) => Some(stores.kdc_permit().zip(executor.kdc_permit())),
@@ -249,7 +246,7 @@ impl Asked {
             None => executor.store_permit().await,
         };
         let asked = Arc::clone(&stores);
-        let answered = tokio::task::spawn_blocking(move || question.answer(asked.memory())).await;
+        let answered = tokio::task::spawn_blocking(move || asking.answer(asked.memory())).await;
         drop((permit, waits_for_others));
         metrics.store_waiting.fetch_sub(1, Ordering::Relaxed);
         let answered_at = Instant::now();
@@ -263,13 +260,13 @@ impl Asked {
 /// Works until there is a question that takes its time, or to the end.
 fn go_on<T>(mut work: Work<T>, stores: Option<&RouteStores>, buffers: &mut Buffers) -> Stepped<T> {
     loop {
-        let question = match work.go_on(buffers) {
-            Progress::Done(result) => return Stepped::Done(result),
-            Progress::Asks(question) => question,
+        let asking = match work.step(buffers) {
+            Stepped::Asks(asking) => asking,
+            done => return done,
         };
-        match stores {
-            Some(stores) if !stores.waits_for(&question) => question.answer(stores.memory()),
-            _ => return Stepped::Asks(question, work),
-        }
+        work = match stores {
+            Some(stores) if !stores.waits_for(asking.question()) => asking.answer(stores.memory()),
+            _ => return Stepped::Asks(asking),
+        };
     }
 }

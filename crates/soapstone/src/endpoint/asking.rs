@@ -43,7 +43,7 @@ pub(super) enum Store {
     Tickets,
 }
 
-/// What work asks a store. The work goes on after [`answer`](Self::answer).
+/// What work asks a store. The work goes on after [`Asking::answer`].
 pub struct Question {
     store: Store,
     ask: Box<dyn FnOnce(Memory<'_>) + Send>,
@@ -76,7 +76,7 @@ impl Question {
     }
 
     /// Asks the store, and waits for it.
-    pub fn answer(self, memory: Memory<'_>) {
+    fn answer(self, memory: Memory<'_>) {
         (self.ask)(memory);
     }
 }
@@ -89,10 +89,8 @@ impl fmt::Debug for Question {
     }
 }
 
-/// How far work has come.
-#[derive(Debug)]
-pub enum Progress<T> {
-    /// It has ended.
+/// How far work has come, for its driver.
+enum Progress<T> {
     Done(T),
     /// It goes on when the question is answered.
     Asks(Question),
@@ -107,7 +105,8 @@ pub enum Stepped<T> {
     Asks(Asking<T>),
 }
 
-/// Work that waits for the answer to its question.
+/// Work that waits for the answer to its question. The two stay together, so that work goes on
+/// after its answer alone.
 #[derive(Debug)]
 pub struct Asking<T> {
     question: Question,
@@ -115,10 +114,9 @@ pub struct Asking<T> {
 }
 
 impl<T> Asking<T> {
-    /// Whether the question is for the store of security contexts, and not for that of replay
-    /// marks.
-    pub fn is_for_contexts(&self) -> bool {
-        self.question.is_for_contexts()
+    /// What it asks.
+    pub fn question(&self) -> &Question {
+        &self.question
     }
 
     /// Asks the store, waits for it, and gives back the work that goes on.
@@ -158,16 +156,6 @@ impl<T> Work<T> {
                 work: self,
             }),
         }
-    }
-
-    /// Works until there is a question, or to the end. [`step`](Self::step) does the same for work
-    /// that its caller can give away.
-    ///
-    /// # Panics
-    /// If the work has ended, if its last question was dropped, or if it waits for anything else.
-    pub fn go_on(&mut self, buffers: &mut Buffers) -> Progress<T> {
-        polled(&self.workspace, self.future.as_mut(), buffers)
-            .expect("work waits for its questions alone")
     }
 }
 
@@ -300,7 +288,7 @@ mod tests {
             match stepped {
                 Stepped::Done(result) => break (result, buffers),
                 Stepped::Asks(asking) => {
-                    asked.push(asking.is_for_contexts());
+                    asked.push(asking.question().is_for_contexts());
                     work = asking.answer(MEMORY);
                 }
             }

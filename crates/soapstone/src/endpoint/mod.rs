@@ -69,7 +69,7 @@ mod tries;
 mod unsecured_fault;
 
 pub use arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
-pub use asking::{Asking, Progress, Question, Stepped, Work, Workspace};
+pub use asking::{Asking, Question, Stepped, Work, Workspace};
 pub use bootstrap::Conversation;
 pub use call::Call;
 pub use client::Client;
