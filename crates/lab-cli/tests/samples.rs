@@ -1,6 +1,6 @@
 //! Requests that are made from the descriptions of the sample services.
 
-use soapstone_policy::{SampleCalls, SampleError};
+use soapstone::policy::{SampleCalls, SampleError};
 use soapstone_services::{Service, contract};
 
 #[test]

@@ -11,7 +11,7 @@ use soapstone::config::{
 };
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Directions, Endpoint, ExpiringFile, Fixed};
-use soapstone_policy::TransportRequirement;
+use soapstone::policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use super::authorities::{AuthoritySpec, read_authorities};

@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use soapstone::config::{EndpointConfig, LoadedFile, SecuritySource};
 use soapstone::endpoint::preset_exchange_policy;
+use soapstone::policy::{ExchangePolicy, PolicyVersion, SignatureReading, TransportRequirement};
 use soapstone::wss::Policy;
 use soapstone::wss::names::WSU;
 use soapstone::xml::{Buffers, Document, Limits, ParseOptions};
-use soapstone_policy::{ExchangePolicy, PolicyVersion, SignatureReading, TransportRequirement};
 
 /// Namespace of WSDL 1.1.
 pub(crate) const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";

@@ -11,7 +11,7 @@ use soapstone::config::{
     Document, Environment, KnownKey, Located, Place, Problem, Problems, Surroundings, Table,
 };
 use soapstone::crypto::trust::OnlineRevocation;
-use soapstone_policy::TransportRequirement;
+use soapstone::policy::TransportRequirement;
 use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::Config;

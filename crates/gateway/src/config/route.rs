@@ -9,8 +9,8 @@ use http::Uri;
 use soapstone::config::{Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
+use soapstone::policy::TransportRequirement;
 use soapstone_broker::Rate;
-use soapstone_policy::TransportRequirement;
 
 use super::balance::{
     Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,

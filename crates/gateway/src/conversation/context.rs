@@ -22,9 +22,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use soapstone::trust::{Cached, Operation, TokenCache};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_store::Breaker;
-use soapstone_trust::{Cached, Operation, TokenCache};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;

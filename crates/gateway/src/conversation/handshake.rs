@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
+use soapstone::trust::Operation;
 use soapstone::wss::{KerberosSession, SecureError, SecurityContext, SoapVersion};
-use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::class::WorkClass;

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use soapstone::policy::{PolicyVersion, SecurityPolicyVersion};
 use soapstone::wss::names::WSU;
 use soapstone::xml::Element;
-use soapstone_policy::{PolicyVersion, SecurityPolicyVersion};
 
 use super::edit::Edit;
 use crate::config::published::{PublishedPolicy, Subject, WSDL};

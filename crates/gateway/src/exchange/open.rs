@@ -8,8 +8,8 @@ use std::sync::Arc;
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
 use soapstone::mime::{Attachment, Message};
+use soapstone::trust::addressing::Addressing;
 use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
-use soapstone_trust::addressing::Addressing;
 
 use super::bsp::Suspect;
 use super::identity::InnerProof;

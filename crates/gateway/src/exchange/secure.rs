@@ -7,8 +7,8 @@ use std::sync::Arc;
 use http::HeaderValue;
 use soapstone::endpoint::user_of;
 use soapstone::mime::{Attachment, Message};
+use soapstone::trust::addressing::Addressing;
 use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
-use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
 use super::identity::InnerProof;

@@ -11,12 +11,12 @@ use soapstone::endpoint::{
     StepObserver, TokenAnswer, UnsecuredFault,
 };
 use soapstone::mime::{Message, PackageError};
+use soapstone::trust::addressing::Addressing;
 use soapstone::wss::{
     AssertionToken, Envelope, InboundPlan, KerberosSession, Outgoing, Receipt, Rejected,
     SecureError, Secured, SecurityContext, Verified,
 };
 use soapstone::xml::Buffers;
-use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::config::direction::Direction;

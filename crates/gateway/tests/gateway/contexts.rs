@@ -2,12 +2,12 @@
 //! are, and whose they are not.
 
 use http::StatusCode;
+use soapstone::trust::{ClientRules, PendingCancel, PendingIssue};
 use soapstone::wss::{Envelope, Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone::{Call, Client, Memory};
 use soapstone_gateway::Running;
 use soapstone_store::MemoryReplay;
-use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
 
 use crate::conversations::{metric, service, tables};
 use crate::support::{Backend, ENVELOPE, Folder, post, send};

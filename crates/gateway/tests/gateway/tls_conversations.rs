@@ -3,12 +3,12 @@
 
 use http::StatusCode;
 use jiff::Timestamp;
+use soapstone::trust::{ClientRules, PendingCancel, PendingIssue};
 use soapstone::wss::{Envelope, OutboundPlan, Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone::{Call, Client, Handshake, Memory};
 use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
-use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
 
 use crate::support::{Answer, Backend, ENVELOPE, Folder, post, send, send_over, soon};
 use crate::tls::connect;

@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use soapstone::endpoint::Step;
+use soapstone::trust::TrustFaultCode;
 use soapstone_broker::Reason;
-use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
 use crate::config::direction::Direction;

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use http::Uri;
 use soapstone::config::{Document, LoadedFile, Located, Problem, Problems, Table, read_beside};
 use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
+use soapstone::policy::{SampleCall, SampleCalls};
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_lab::study::{OwnCalls, Way};
-use soapstone_policy::{SampleCall, SampleCalls};
 use soapstone_services::SoapVersion;
 
 use super::super::bench::OwnCall;
