@@ -193,6 +193,35 @@ fn every_test_that_the_threat_model_names_exists() {
     assert!(count > 70, "found {count} tests");
 }
 
+#[test]
+fn every_file_that_the_architecture_names_exists() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the architecture");
+    let quoted = page.split('`').skip(1).step_by(2);
+    let files: Vec<&str> = quoted.filter(|name| name.starts_with("crates/")).collect();
+    for name in &files {
+        assert!(root().join(name).exists(), "no file {name}");
+    }
+    assert!(files.len() > 100, "{} files", files.len());
+}
+
+#[test]
+fn twelve_questions_of_the_architecture_have_one_file_each() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the architecture");
+    let (_, table) = page
+        .split_once("| where is decided … | file |\n|---|---|\n")
+        .expect("the table of questions");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let answers = rows.map(|row| {
+        let quoted: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        let [file] = quoted[..] else {
+            panic!("expected one file, found `{row}`");
+        };
+        assert!(root().join(file).is_file(), "no file {file}");
+        file
+    });
+    assert_eq!(answers.collect::<BTreeSet<_>>().len(), 12);
+}
+
 /// The tests of the index of refused tokens, each with its file.
 #[test]
 fn the_index_of_refused_tokens_names_a_test_for_each_of_sixty_cases_and_more() {
