@@ -17,8 +17,8 @@ use soapstone_xml::Buffers;
 
 use crate::conversations::{context, knowing, text};
 use crate::support::{
-    Agreeing, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with, policy, secure,
-    service_keys, symmetric_token,
+    Agreeing, PLAIN, client_keys, envelope, facts, forwarded, header, now, open, open_with, policy,
+    secure, service_keys, symmetric_token,
 };
 
 /// Policies that are tried.
@@ -102,13 +102,6 @@ const BINDINGS: [KeyBinding; 4] = [
     KeyBinding::Context,
 ];
 pub(crate) const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
-
-fn header(local: &str) -> Part {
-    Part::Header {
-        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
-        local: local.to_owned(),
-    }
-}
 
 fn path(path: &str) -> Part {
     let resolve = |prefix: &str| (prefix == "e").then(|| "urn:echo".to_owned());

@@ -8,14 +8,14 @@ use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingKey, EndorsingToken,
-    FaultCode, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingKey, EndorsingToken, FaultCode,
+    KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy,
     ProtectionOrder, Rejected, Secured, SignatureRole,
 };
 
 use soapstone_xmlsec::enc::EncryptionError;
 
-use crate::conversations::{bound, derived};
+use crate::conversations::{bound, derived, text};
 use crate::support::Adjust as _;
 use crate::support::*;
 
@@ -486,13 +486,6 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     ));
 }
 
-fn header(local: &str) -> Part {
-    Part::Header {
-        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
-        local: local.to_owned(),
-    }
-}
-
 /// WS-SecurityPolicy 1.3, 8.3: `SignedParts` inside of the assertion.
 #[test]
 fn an_endorsing_signature_covers_parts_of_its_own() {
@@ -530,12 +523,12 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
 /// `SignedElements` of an endorsement are what they name.
 #[test]
 fn an_endorsing_signature_covers_elements_that_the_policy_names() {
-    let text = ElementPath::parse("//*[local-name()='text']", |_| None).unwrap();
+    let text = path("//*[local-name()='text']");
     let mut unnamed = policy(Mechanism::Sign, "Basic256GCM");
     endorse(&mut unnamed, KeyReference::Direct, false, false);
     unnamed.parts.only_entire_headers_and_body = true;
     let mut policy = unnamed.clone();
-    policy.token(0).parts = vec![Part::Path(text)];
+    policy.token(0).parts = vec![text];
     let message = message(&policy);
     assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 2);
     open(&policy, &message).unwrap();
@@ -579,24 +572,10 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
     let rsa = KeyKind::Rsa { bits: 2048 };
     keys.identity = Some(identity("CN=mallory", rsa));
     // A header for somebody else is a place to make a signature over the first one's.
-    let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
-    let over = Part::Path(ElementPath::parse(over, |_| None).unwrap());
-    let mut his = policy(Mechanism::Sign, "Basic256GCM");
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = vec![over, header("To")];
-    let plan = OutboundPlan::compile(his, keys).unwrap();
-    let mut buffers = soapstone_xml::Buffers::default();
-    let secured = plan
-        .secure(envelope(&captured), Default::default(), now(), &mut buffers)
-        .unwrap();
-    let secured = String::from_utf8(secured.bytes).unwrap();
-    let start = secured.find("<wsse:Security ").unwrap();
-    let end = secured.find("</wsse:Security>").unwrap();
-    let added = &secured[secured[..end].find("<wsse:BinarySecurityToken").unwrap()..end];
-    let one_header = secured
-        .replace(&secured[start..end + "</wsse:Security>".len()], "")
-        .replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
+    let over = path("/*/*[local-name()='Header']/*/*[local-name()='Signature']");
+    let his = policy(Mechanism::Sign, "Basic256GCM");
+    let his = aside(his, vec![over, header("To")]);
+    let one_header = merged(&text(&secure_with(&his, keys, &captured, None)));
     let mut wanted = signed;
     endorse(&mut wanted, KeyReference::Direct, false, false);
     wanted.token(0).parts.push(header("To"));
@@ -659,18 +638,15 @@ fn an_endorsement_that_names_another_certificate_does_not_replace_that_of_a_sign
     let message = message(&policy);
     let rsa = KeyKind::Rsa { bits: 2048 };
     let mallory = identity("CN=mallory", rsa);
-    let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
-    let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
+    let over = path("/*/*[local-name()='Header']/*/*[local-name()='Signature']");
+    let mut his = aside(self::policy(Mechanism::Sign, "Basic256GCM"), vec![over]);
     his.name_signing_key(KeyReference::Thumbprint);
     let keys = Keys {
         identity: Some(Arc::clone(&mallory)),
         ..client_keys()
     };
     let stripped = message.replace(endorsement(&message), "");
-    let made = String::from_utf8(secure_with(&his, keys, &stripped, None).bytes).unwrap();
+    let made = text(&secure_with(&his, keys, &stripped, None));
     let own = &made[made.find("<ds:Signature ").unwrap()..];
     let own = &own[..own.find("</ds:Signature>").unwrap() + "</ds:Signature>".len()];
     let replaced = message.replace(endorsement(&message), own);

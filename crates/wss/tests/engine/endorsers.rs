@@ -7,15 +7,15 @@ use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{DigestAlgorithm, Identity, KeyKind, SignatureAlgorithm, base64};
 use soapstone_wss::names::DS;
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingKey, EndorsingToken,
-    KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy,
-    ProtectionOrder, Rejected, SignatureRole,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingKey, EndorsingToken, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
+    Rejected, SignatureRole,
 };
 
 use crate::conversations::{bound, derived, refused, text};
 use crate::support::{
-    Adjust as _, PARTIES, PLAIN, client_keys, declaring, facts, forwarded, identity, now, open,
-    open_with, policy, secure_with, service_keys,
+    Adjust as _, PARTIES, PLAIN, aside, client_keys, declaring, facts, forwarded, identity, merged,
+    now, open, open_with, path, policy, secure_with, service_keys,
 };
 
 /// Who endorses beside the client.
@@ -308,11 +308,8 @@ fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
     let [first, _] = tokens(&message);
     let [_, second] = endorsements(&message);
     // A partner's signature over the message's, whose token nothing signs.
-    let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
-    let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
+    let over = path("/*/*[local-name()='Header']/*/*[local-name()='Signature']");
+    let his = aside(self::policy(Mechanism::Sign, "Basic256GCM"), vec![over]);
     let stripped = elements(&message, "ds:Signature")[1..]
         .iter()
         .fold(message.clone(), |message, one| message.replace(one, ""));
@@ -354,22 +351,12 @@ fn an_endorsement_of_an_endorsement_is_none_of_the_message() {
     let [_, endorsement] = elements(&endorsed, "ds:Signature").try_into().unwrap();
     let id = &endorsement[endorsement.find("Id=\"").unwrap() + 4..];
     let over = Part::Id(id[..id.find('"').unwrap()].to_owned());
-    let mut his = policy(Mechanism::Sign, "Basic256GCM");
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = vec![over];
+    let his = aside(policy(Mechanism::Sign, "Basic256GCM"), vec![over]);
     let keys = Keys {
         identity: Some(Arc::clone(&NOTARY)),
         ..client_keys()
     };
-    let made = text(&secure_with(&his, keys, &endorsed, None));
-    let start = made.find("<wsse:Security ").unwrap();
-    let end = made.find("</wsse:Security>").unwrap() + "</wsse:Security>".len();
-    let his = &made[start..end];
-    let content = &his[his.find('>').unwrap() + 1..his.len() - "</wsse:Security>".len()];
-    let moved = made
-        .replace(his, "")
-        .replace("</wsse:Security>", &format!("{content}</wsse:Security>"));
+    let moved = merged(&text(&secure_with(&his, keys, &endorsed, None)));
     assert_eq!(
         refused(&twice(symmetric()), &facts(), &declaring(&moved)),
         Rejected::EndorsementMissing

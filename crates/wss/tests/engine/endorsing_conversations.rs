@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath,
-    EncryptedPart, EndorsingToken, Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout,
-    Mechanism, OutboundPlan, Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected,
-    ReplayKey, Secured, SecurityContext, SignatureRole, Signer, SupportingToken,
+    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EncryptedPart,
+    EndorsingToken, Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mechanism,
+    OutboundPlan, Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected, ReplayKey,
+    Secured, SecurityContext, SignatureRole, Signer, SupportingToken,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, demand, elements, endorsed_by};
 use crate::support::{
-    Adjust as _, PARTIES, PLAIN, client_keys, declaring, envelope, facts, forwarded, now,
-    open_with, policy, secure_with, service_keys,
+    Adjust as _, PARTIES, PLAIN, aside, client_keys, declaring, envelope, facts, forwarded, header,
+    merged, now, open_with, path, policy, secure_with, service_keys, with,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
@@ -87,42 +87,30 @@ fn signatures(message: &str) -> [&str; 2] {
     elements(message, "ds:Signature").try_into().unwrap()
 }
 
-fn path(name: &str) -> Part {
-    let path = format!("//*[local-name()='{name}']");
-    Part::Path(ElementPath::parse(&path, |_| None).unwrap())
+fn every(name: &str) -> Part {
+    path(&format!("//*[local-name()='{name}']"))
 }
 
 fn to() -> Part {
-    Part::Header {
-        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
-        local: "To".to_owned(),
-    }
+    header("To")
+}
+
+/// The key of a context signs, and nothing endorses.
+fn in_conversation() -> Policy {
+    bound(
+        Mechanism::Sign,
+        "Basic256",
+        KeyBinding::Context,
+        KeyReference::Direct,
+    )
 }
 
 /// What somebody signs with a context of his in a message that is secured already, with the token,
 /// in the header beside the rest.
 fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
-    let mut his = bound(
-        Mechanism::Sign,
-        "Basic256",
-        KeyBinding::Context,
-        KeyReference::Direct,
-    );
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = vec![part];
+    let his = aside(in_conversation(), vec![part]);
     let made = text(&secured_with(&his, client_keys(), message, context));
-    let header = elements(&made, "wsse:Security")
-        .into_iter()
-        .find(|header| header[..header.find('>').unwrap()].contains("urn:nobody"))
-        .unwrap();
-    let content = &header[header.find('>').unwrap() + 1..header.len() - "</wsse:Security>".len()];
-    let content = format!("{content}</wsse:Security>");
-    declaring(
-        &made
-            .replace(header, "")
-            .replace("</wsse:Security>", &content),
-    )
+    declaring(&merged(&made))
 }
 
 fn marks(policy: &Policy, message: &str) -> Vec<ReplayKey> {
@@ -273,61 +261,48 @@ fn only_the_key_of_a_context_that_is_known_and_alive_endorses() {
 fn no_key_does_what_a_key_of_another_kind_is_to_do() {
     let symmetric = endorsed(by_session_key());
     let asymmetric = endorsed(by_certificate());
-    // A session key in the place of the sender's certificate, though HMACs are at home here.
-    let by_stranger = message(&symmetric);
-    assert_eq!(
-        refused(&asymmetric, &known(), &by_stranger).name(),
-        "algorithm-not-allowed"
-    );
-    assert_eq!(
-        refused(&symmetric, &known(), &message(&asymmetric)).name(),
-        "algorithm-not-allowed"
-    );
-    // The context's in the place of either.
-    let in_conversation = bound(
-        Mechanism::Sign,
-        "Basic256",
-        KeyBinding::Context,
-        KeyReference::Direct,
-    );
-    let alone = message(&in_conversation);
-    for policy in [&symmetric, &asymmetric] {
-        assert_eq!(
-            refused(policy, &known(), &alone),
-            Rejected::SignatureMissing
-        );
-    }
-    // A certificate in the place of the context.
-    let mut certificate = by_session_key();
-    certificate.endorse_by(vec![demand()]);
-    assert_eq!(
-        refused(&symmetric, &known(), &message(&certificate)).name(),
-        "algorithm-not-allowed"
-    );
-    let mut certificate = by_certificate();
-    certificate.endorse_by(vec![demand()]);
-    assert_eq!(
-        refused(&asymmetric, &known(), &message(&certificate)).name(),
-        "too-many"
-    );
-    assert_eq!(
-        refused(&certificate, &known(), &message(&asymmetric)).name(),
-        "element-unexpected"
-    );
+    let by_client = |mut policy: Policy| {
+        policy.endorse_by(vec![demand()]);
+        policy
+    };
+    let [symmetric_by_client, asymmetric_by_client] =
+        [by_session_key(), by_certificate()].map(by_client);
     // The message's session key, signing a second time.
     let good = message(&symmetric);
     let [signature, endorsement] = signatures(&good);
     let info = |signature: &str| elements(signature, "wsse:SecurityTokenReference")[0].to_owned();
     let forged = endorsement.replace(&info(endorsement), &info(signature));
     assert_ne!(forged, endorsement);
-    let twice = good.replace(endorsement, &forged);
-    assert_eq!(
-        refused(&symmetric, &known(), &twice).name(),
-        "signature-mismatch"
-    );
     let copy = signature.replace("-signature\"", "-copy\"");
-    let twice = good.replace(endorsement, &copy);
-    assert_eq!(refused(&symmetric, &known(), &twice).name(), "too-many");
+    let alone = message(&in_conversation());
+    for (policy, message, expected) in [
+        // A session key in the place of the sender's certificate, though HMACs are at home here.
+        (&asymmetric, &good, "algorithm-not-allowed"),
+        (&symmetric, &message(&asymmetric), "algorithm-not-allowed"),
+        // The context's in the place of either.
+        (&symmetric, &alone, "signature-missing"),
+        (&asymmetric, &alone, "signature-missing"),
+        // A certificate in the place of the context.
+        (
+            &symmetric,
+            &message(&symmetric_by_client),
+            "algorithm-not-allowed",
+        ),
+        (&asymmetric, &message(&asymmetric_by_client), "too-many"),
+        (
+            &asymmetric_by_client,
+            &message(&asymmetric),
+            "element-unexpected",
+        ),
+        (
+            &symmetric,
+            &good.replace(endorsement, &forged),
+            "signature-mismatch",
+        ),
+        (&symmetric, &good.replace(endorsement, &copy), "too-many"),
+    ] {
+        assert_eq!(refused(policy, &known(), message).name(), expected);
+    }
 }
 
 #[test]
@@ -335,7 +310,7 @@ fn a_context_that_signs_anything_but_the_signature_of_the_message_endorses_nothi
     for binding in [by_session_key(), by_certificate()] {
         let policy = endorsed(binding.clone());
         let plain = message(&binding);
-        for part in [path("Timestamp"), to()] {
+        for part in [every("Timestamp"), to()] {
             let elsewhere = beside(&plain, &context(VERSION), part);
             assert_eq!(refused(&policy, &known(), &elsewhere), MISSING);
         }
@@ -353,7 +328,7 @@ fn a_context_that_signs_anything_but_the_signature_of_the_message_endorses_nothi
         );
         let aside = moved.replace("</wsse:Security>", &format!("</wsse:Security>{old}"));
         assert_eq!(refused(&policy, &known(), &aside), MISSING);
-        let over_signature = beside(&plain, &context(VERSION), path("Signature"));
+        let over_signature = beside(&plain, &context(VERSION), every("Signature"));
         open_with(&policy, service_keys(), &known(), &over_signature, now()).unwrap();
     }
 }
@@ -361,7 +336,7 @@ fn a_context_that_signs_anything_but_the_signature_of_the_message_endorses_nothi
 #[test]
 fn two_contexts_endorse_no_message() {
     let policy = endorsed(by_session_key());
-    let both = beside(&message(&policy), &mallorys(), path("Timestamp"));
+    let both = beside(&message(&policy), &mallorys(), every("Timestamp"));
     assert_eq!(
         refused(&policy, &known(), &both),
         Rejected::KeyMisused {
@@ -418,7 +393,7 @@ fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
         let good = message(&policy);
         let [_, endorsement] = signatures(&good);
         let stripped = good.replace(endorsement, "");
-        let his = beside(&stripped, &mallorys(), path("Signature"));
+        let his = beside(&stripped, &mallorys(), every("Signature"));
         assert_eq!(
             refused(&policy, &known(), &his),
             Rejected::Unsigned {
@@ -527,7 +502,7 @@ fn both_signatures_make_a_message_known_to_who_receives_it_and_to_who_sent_it() 
     let his = beside(
         &copied.replace(endorsement, ""),
         &mallorys(),
-        path("Signature"),
+        every("Signature"),
     );
     let again = marks(&policy, &his);
     assert!(again.iter().any(|mark| seen.contains(mark)));
@@ -535,48 +510,38 @@ fn both_signatures_make_a_message_known_to_who_receives_it_and_to_who_sent_it() 
 
 #[test]
 fn plans_for_contexts_that_cannot_endorse_are_none() {
-    let problems = |change: &dyn Fn(&mut Policy)| {
-        let mut policy = endorsed(by_session_key());
-        change(&mut policy);
-        InboundPlan::compile(policy, service_keys()).unwrap_err()
-    };
-    let combination = |problem| PlanProblem::Combination { problem };
-    let hidden = combination(
-        "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
-    );
-    let one = combination(
-        "a message belongs to one conversation, or to the session of one Kerberos token",
-    );
-    assert_eq!(
-        problems(&|policy| policy.token(0).encrypted = true),
-        std::slice::from_ref(&hidden)
-    );
-    assert_eq!(
-        problems(&|policy| {
-            *policy.token(0) = EndorsingToken::by_context(false, None);
-            let signature = EncryptedPart::customary(Part::Signature);
-            policy.parts.encrypted.push(signature);
-        }),
-        [hidden]
-    );
-    assert_eq!(
-        problems(&|policy| policy.endorse_with(by_context())),
-        std::slice::from_ref(&one)
-    );
-    assert_eq!(
-        problems(&|policy| {
-            policy.bind(KeyBinding::Context, KeyReference::Direct);
-        }),
-        [one]
-    );
-    assert_eq!(
-        problems(&|policy| {
-            let mut keys = derived(VERSION, DerivedKeyForm::Explicit).unwrap();
-            keys.signature_length = 8;
-            *policy.token(0) = EndorsingToken::by_context(true, Some(keys));
-        }),
-        [combination("a derived signature key has 16 to 64 bytes")]
-    );
+    let hidden = "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable";
+    let one = "a message belongs to one conversation, or to the session of one Kerberos token";
+    let short = "a derived signature key has 16 to 64 bytes";
+    let cases: [(fn(&mut Policy), _); 5] = [
+        (|policy| policy.token(0).encrypted = true, hidden),
+        (
+            |policy| {
+                *policy.token(0) = EndorsingToken::by_context(false, None);
+                let signature = EncryptedPart::customary(Part::Signature);
+                policy.parts.encrypted.push(signature);
+            },
+            hidden,
+        ),
+        (|policy| policy.endorse_with(by_context()), one),
+        (
+            |policy| policy.bind(KeyBinding::Context, KeyReference::Direct),
+            one,
+        ),
+        (
+            |policy| {
+                let mut keys = derived(VERSION, DerivedKeyForm::Explicit).unwrap();
+                keys.signature_length = 8;
+                *policy.token(0) = EndorsingToken::by_context(true, Some(keys));
+            },
+            short,
+        ),
+    ];
+    for (change, problem) in cases {
+        let policy = with(&endorsed(by_session_key()), change);
+        let problems = InboundPlan::compile(policy, service_keys()).unwrap_err();
+        assert_eq!(problems, [PlanProblem::Combination { problem }]);
+    }
     // Nobody is believed by name, and nobody signs by name.
     let keys = Keys {
         trust: None,

@@ -9,9 +9,9 @@ use soapstone_crypto::{
 };
 use soapstone_testkit::keys;
 use soapstone_wss::{
-    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
+    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, ElementPath, EncryptionKey,
     EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KerberosForm,
-    KerberosPolicy, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing,
+    KerberosPolicy, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part,
     PasswordKeyPolicy, Policy, ProtectionOrder, Receipt, Recipient, Rejected, Secured, SharedKey,
     Suite, SupportingToken, SymmetricToken, User, Verified, names,
 };
@@ -485,4 +485,39 @@ pub(crate) fn hide_endorsement(policy: &mut Policy) {
     for endorsing in policy.endorsing_mut() {
         endorsing.encrypted = true;
     }
+}
+
+/// A header block of WS-Addressing.
+pub(crate) fn header(local: &str) -> Part {
+    Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: local.to_owned(),
+    }
+}
+
+/// The elements to which a path leads whose names have no prefix.
+pub(crate) fn path(path: &str) -> Part {
+    Part::Path(ElementPath::parse(path, |_| None).unwrap())
+}
+
+/// Signs these parts alone, in a header of its own, which no node reads.
+pub(crate) fn aside(mut policy: Policy, signed: Vec<Part>) -> Policy {
+    policy.header.actor = Some("urn:nobody".to_owned());
+    policy.header.timestamp = None;
+    policy.parts.signed = signed;
+    policy
+}
+
+/// A message with the items of the header that no node reads in the other one, behind its own.
+pub(crate) fn merged(message: &str) -> String {
+    let (begin, end) = ("<wsse:Security ", "</wsse:Security>");
+    let starts = message.match_indices(begin).map(|(start, _)| start);
+    let headers = starts.map(|start| {
+        let length = message[start..].find(end).unwrap() + end.len();
+        &message[start..start + length]
+    });
+    let is_asides = |header: &&str| header[..header.find('>').unwrap()].contains("urn:nobody");
+    let header = { headers }.find(is_asides).unwrap();
+    let items = &header[header.find('>').unwrap() + 1..];
+    message.replace(header, "").replace(end, items)
 }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use soapstone_crypto::Identity;
 use soapstone_wss::{
-    Binding, ConversationVersion, DerivedKeyForm, ElementPath, EndorsingKey, EndorsingToken,
-    Evidence, InboundPlan, KeyReference, Keys, Layout, Mechanism, OutboundPlan, Outgoing, Part,
-    PlanProblem, Policy, Rejected, ReplayKey, SignatureRole, Signer, TimestampPolicy,
+    Binding, ConversationVersion, DerivedKeyForm, EndorsingKey, EndorsingToken, Evidence,
+    InboundPlan, KeyReference, Keys, Layout, Mechanism, OutboundPlan, Outgoing, Part, PlanProblem,
+    Policy, Rejected, ReplayKey, SignatureRole, Signer, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, another_certificate, demand, elements, endorsed_by, other};
 use crate::support::{
-    Adjust as _, PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with,
-    policy, secure_with, service_keys, with,
+    Adjust as _, PARTIES, PLAIN, aside, client_keys, envelope, facts, forwarded, header, merged,
+    now, open, open_with, path, policy, secure_with, service_keys, with,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
@@ -52,10 +52,7 @@ fn both() -> Keys {
 }
 
 fn to() -> Part {
-    Part::Header {
-        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
-        local: "To".to_owned(),
-    }
+    header("To")
 }
 
 fn message(policy: &Policy, keys: Keys) -> String {
@@ -78,22 +75,12 @@ fn signatures(message: &str) -> [&str; 2] {
 /// What else somebody signs in a message that is secured already, with the token, in the header
 /// beside the rest.
 fn beside(message: &str, who: &Arc<Identity>, parts: &[Part]) -> String {
-    let mut his = policy(Mechanism::Sign, "Basic256");
-    his.header.actor = Some("urn:nobody".to_owned());
-    his.header.timestamp = None;
-    his.parts.signed = parts.to_vec();
+    let his = aside(policy(Mechanism::Sign, "Basic256"), parts.to_vec());
     let keys = Keys {
         identity: Some(Arc::clone(who)),
         ..client_keys()
     };
-    let made = text(&secure_with(&his, keys, message, None));
-    let header = elements(&made, "wsse:Security")
-        .into_iter()
-        .find(|header| header[..header.find('>').unwrap()].contains("urn:nobody"))
-        .unwrap();
-    let content = &header[header.find('>').unwrap() + 1..header.len() - "</wsse:Security>".len()];
-    made.replace(header, "")
-        .replace("</wsse:Security>", &format!("{content}</wsse:Security>"))
+    merged(&text(&secure_with(&his, keys, message, None)))
 }
 
 fn endorsers(evidence: &Evidence) -> Vec<(SignatureRole, String)> {
@@ -238,25 +225,22 @@ fn whoever_is_named_first_among_those_who_endorse_signs_the_timestamp() {
 fn a_signature_that_is_missing_is_missed_whichever_it_is_and_one_too_many_is_refused() {
     let policy = certificates();
     let good = message(&policy, both());
-    for signature in signatures(&good) {
-        let stripped = good.replace(signature, "");
-        assert_eq!(
-            refused(&policy, &facts(), &stripped),
-            Rejected::EndorsementMissing
-        );
-    }
     let [first, second] = signatures(&good);
-    let bare = good.replace(first, "").replace(second, "");
-    assert_eq!(
-        refused(&policy, &facts(), &bare),
-        Rejected::SignatureMissing
-    );
-    let time = Part::Path(ElementPath::parse(TIMESTAMP, |_| None).unwrap());
-    let third = beside(&good, &other("CN=mallory"), std::slice::from_ref(&time));
-    assert_eq!(
-        refused(&policy, &facts(), &third),
-        Rejected::EndorsementMissing
-    );
+    let time = path(TIMESTAMP);
+    for (message, expected) in [
+        (good.replace(first, ""), Rejected::EndorsementMissing),
+        (good.replace(second, ""), Rejected::EndorsementMissing),
+        (
+            good.replace(first, "").replace(second, ""),
+            Rejected::SignatureMissing,
+        ),
+        (
+            beside(&good, &other("CN=mallory"), std::slice::from_ref(&time)),
+            Rejected::EndorsementMissing,
+        ),
+    ] {
+        assert_eq!(refused(&policy, &facts(), &message), expected);
+    }
     // One more than a policy has that wants one.
     let alone = by(demand());
     assert_eq!(refused(&alone, &facts(), &good).name(), "too-many");
@@ -342,8 +326,7 @@ fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing()
     let unendorsed = Rejected::Unendorsed {
         part: Part::Timestamp,
     };
-    let over_signature = "//*[local-name()='Signature']";
-    let over_signature = Part::Path(ElementPath::parse(over_signature, |_| None).unwrap());
+    let over_signature = path("//*[local-name()='Signature']");
     for part in [to(), Part::Body, over_signature] {
         let elsewhere = beside(&one, &NOTARY, &[part]);
         assert_eq!(refused(&policy, &facts(), &elsewhere), unendorsed);
@@ -451,7 +434,7 @@ fn each_of_the_signatures_makes_a_message_known() {
     assert_eq!(marks(&policy, &changed), seen);
     // The client's signature with that of another approver.
     let [_, second] = signatures(&good);
-    let time = Part::Path(ElementPath::parse(TIMESTAMP, |_| None).unwrap());
+    let time = path(TIMESTAMP);
     let other = beside(&good.replace(second, ""), &other("CN=auditor"), &[time]);
     let plan = InboundPlan::compile(policy, service_keys()).unwrap();
     let opened = plan.open_unmarked(envelope(&other), &facts(), now(), &mut Buffers::default());
