@@ -5,14 +5,31 @@
 
 use std::ops::Range;
 
+use soapstone_xml::NodeId;
+
 /// The ranges of a message that an intermediary exchanges.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
     /// Ascending, and none in another one; with the bytes that take the place of each.
     exchanged: Vec<(Range<usize>, Vec<u8>)>,
+    /// Header blocks that go no further, whose sender addressed and signed them for this node.
+    addressed: Vec<NodeId>,
 }
 
 impl Passage {
+    /// Of a message whose sender addressed and signed those header blocks for this node.
+    pub(crate) fn taking(addressed: Vec<NodeId>) -> Self {
+        Self {
+            exchanged: Vec::new(),
+            addressed,
+        }
+    }
+
+    /// The header blocks that are addressed to this node and signed for it.
+    pub(crate) fn addressed(&self) -> &[NodeId] {
+        &self.addressed
+    }
+
     /// Has bytes take the place of a range that lies behind those before, or is inside of the last
     /// one and goes with it.
     pub(crate) fn exchange(&mut self, range: Range<usize>, with: Vec<u8>) {

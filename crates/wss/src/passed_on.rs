@@ -24,7 +24,7 @@
 //! }
 //! ```
 
-use soapstone_xml::{Buffers, NodeId};
+use soapstone_xml::{Buffers, C14nOptions, Canonicalization, NodeId, canonicalize_each};
 
 use crate::envelope::Envelope;
 use crate::evidence::Evidence;
@@ -79,6 +79,33 @@ impl PassedOn {
     /// Header blocks that a signature for this node covers.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
+    }
+
+    /// Those of them that are addressed to this node, and go no further.
+    pub fn addressed(&self) -> &[NodeId] {
+        self.passage.addressed()
+    }
+
+    /// Appends these blocks in canonical form, one behind the other.
+    ///
+    /// # Errors
+    /// [`Rejected::Canonicalization`] if they repeat namespaces so often that they would grow
+    /// beyond the limits of the message.
+    pub fn write_addressed(
+        &self,
+        out: &mut Vec<u8>,
+        buffers: &mut Buffers,
+    ) -> Result<(), Rejected> {
+        let blocks = self.passage.addressed();
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let mut scratch = buffers.take_scratch();
+        let document = self.envelope.document();
+        let options = C14nOptions::new(Canonicalization::Inclusive10);
+        let written = canonicalize_each(document, blocks, &options, &mut scratch, out);
+        buffers.give_scratch(scratch);
+        written.map_err(Rejected::Canonicalization)
     }
 
     /// Appends the message for the next node: every byte that came, without the `wsse:Security`

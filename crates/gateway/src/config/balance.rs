@@ -10,10 +10,12 @@ use std::time::Duration;
 use http::Uri;
 use soapstone::config::{FlagOrTable, Located, OTHER_TEXT, Place, Table};
 use soapstone::endpoint::Calling;
-use soapstone_broker::{Checks, Ejection, FailureShare, Needs, Selection, Settings, Terms};
+use soapstone_broker::{
+    Checks, Ejection, FailureShare, Needs, SecurityIndex, Selection, Settings, Terms,
+};
 
 use super::endpoint::{EndpointSpec, read_endpoint};
-use super::needs::{ClassSpec, read_classes, read_needs};
+use super::needs::{ClassSpec, read_assured, read_classes, read_needs};
 use super::source::{OwnersPolicy, SourceSpec};
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -74,6 +76,8 @@ pub(crate) struct MemberSpec {
     pub(crate) outbound: Option<EndpointSpec<Calling>>,
     /// Which of [`GroupSpec::policies`] is in front of it, where one of these is.
     pub(crate) policy: Option<usize>,
+    /// What it and its clients assure each other, past a route that passes messages on.
+    pub(crate) assured: Option<Located<SecurityIndex>>,
     pub(crate) terms: Terms,
 }
 
@@ -87,6 +91,7 @@ pub(super) fn nobody() -> MemberSpec {
         tls: None,
         outbound: None,
         policy: None,
+        assured: None,
         terms: Terms {
             limit: Some(0),
             ..Terms::default()
@@ -193,6 +198,8 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
         }
         endpoint
     });
+    let assured_place = table.place_of("assures");
+    let assured = table.table("assures").map(read_assured);
     table.finish();
     let url = url?;
     Some(MemberSpec {
@@ -212,6 +219,10 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
             None => None,
         },
         policy: None,
+        assured: match (assured, assured_place) {
+            (Some(value), Some(place)) => Some(Located { value, place }),
+            _ => None,
+        },
         url,
         address: None,
         terms: Terms {

@@ -120,6 +120,7 @@ fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpe
         tls,
         outbound: None,
         policy,
+        assured: None,
         terms: Terms {
             backup: provider.backup,
             weight: provider.target.as_ref().map_or(1, |target| target.weight),

@@ -39,6 +39,7 @@ pub(crate) mod timeouts;
 pub(crate) mod tls;
 pub(crate) mod token_service;
 pub(crate) mod traces;
+mod transparent;
 pub(crate) mod url;
 pub(crate) mod validity;
 pub(crate) mod warm_up;

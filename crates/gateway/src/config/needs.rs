@@ -4,7 +4,14 @@
 //! The rule kept here: a class adds to what the route needs, and takes nothing away.
 
 use soapstone::config::{Located, OTHER_TEXT, Table};
-use soapstone_broker::{Needs, Property};
+use soapstone_broker::{Level, Needs, Property, SecurityIndex};
+
+/// The namespace of the header block by which messages say what they need
+/// (`docs/qos-requirements.xsd`).
+pub(crate) const NAMESPACE: &str = "urn:soapstone:qos:1";
+
+/// Its name.
+pub(crate) const REQUIREMENTS: &str = "Requirements";
 
 /// The needs of some senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +61,59 @@ pub(super) fn read_security(table: &mut Table<'_>) -> Needs {
         encrypted: parts.into_iter().map(|part| part.value).collect(),
         ..Needs::nothing()
     }
+}
+
+/// Reads `assures`: what a backend and its clients assure each other from end to end, past a
+/// gateway on the way that sees nothing of it.
+pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
+    let place = table.place();
+    let names = Property::ALL.map(|property| (property.name(), property));
+    let properties = table.choices("properties", &names).unwrap_or_default();
+    let bits = table.integer("bits", 1, 512);
+    let algorithms = table.strings("algorithms").unwrap_or_default();
+    let parts = table.strings("encrypted").unwrap_or_default();
+    for (key, is_missing, hint) in [
+        (
+            "properties",
+            !table.has("properties"),
+            "for example properties = [\"integrity\"]",
+        ),
+        (
+            "bits",
+            !table.has("bits"),
+            "the strength of the weakest of them: bits = 112",
+        ),
+        // A need that refuses an algorithm would be covered by silence.
+        (
+            "algorithms",
+            !table.has("algorithms"),
+            "every algorithm that is used: algorithms = [\"rsa-sha256\"]",
+        ),
+    ] {
+        if is_missing {
+            table.missing(key, hint);
+        }
+    }
+    let is_confidential = properties.contains(&Property::Confidentiality);
+    if !parts.is_empty() && !is_confidential {
+        let message = "`encrypted` is given, and `properties` has no \"confidentiality\"";
+        table.report(place, message);
+    }
+    for part in parts.iter().filter(|part| !names_part(&part.value)) {
+        let message = format!("`encrypted` holds names of parts, found {OTHER_TEXT}");
+        let hint = "\"Body\", or \"{urn:example}name\" of a header block";
+        table.report_with_hint(part.place, message, hint);
+    }
+    table.finish();
+    let mut index = SecurityIndex::default();
+    let bits = bits.and_then(|bits| u16::try_from(bits.value).ok());
+    for property in properties {
+        index.give(property, Level::Message, bits.unwrap_or(0));
+    }
+    let texts = |texts: Vec<Located<String>>| texts.into_iter().map(|text| text.value).collect();
+    index.algorithms = texts(algorithms);
+    index.encrypted = texts(parts);
+    index
 }
 
 fn names_part(text: &str) -> bool {

@@ -21,10 +21,11 @@ use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
 use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
-use super::security_index::security_index;
+use super::security_index::{over_tls, security_index};
 use super::source::{OwnersPolicy, ReadSource, SourceSpec, demand_outbound, read_source};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
+use super::transparent::{check_passing, refuse_assured};
 use super::url::{backend_url, without_brackets};
 use super::warm_up::{WarmUp, read_warm_up};
 use crate::config::path::is_below;
@@ -402,12 +403,23 @@ pub(super) fn read_route(
             "say what requests need in `needs`",
         );
     }
-    if let (Some(place), true) = (balance.requirements_place(), passes_on) {
-        table.report_with_hint(
-            place,
-            "`requirements` is given, and `inbound` passes on what nothing proves here",
-            "say what requests need in `needs`",
-        );
+    let requirements = balance.requirements_place();
+    match inbound.as_ref().filter(|_| passes_on) {
+        Some(side) => {
+            let own = source.as_ref().and_then(Option::as_ref);
+            let of_owners = own.is_some_and(|read| !read.policies.is_empty());
+            let members = members.as_ref().and_then(Option::as_deref);
+            let place = several_place.unwrap_or_default();
+            check_passing(
+                &table,
+                side,
+                requirements,
+                members.unwrap_or(&[]),
+                place,
+                of_owners,
+            );
+        }
+        None => refuse_assured(&table, members.as_ref().and_then(Option::as_deref)),
     }
     if let Some(sticky) = &balance.sticky {
         demand_sticky(&table, sticky, inbound.as_ref());
@@ -585,7 +597,10 @@ pub(super) fn with_security(
         let of_owner = of_owner.map(|policy| &policy.outbound);
         let side = member.outbound.as_ref().or(of_owner).or(outbound);
         let endpoint = side.map(|side| &side.endpoint);
-        member.terms.security = security_index(endpoint, member.tls.as_ref());
+        member.terms.security = match &member.assured {
+            Some(assured) => over_tls(assured.value.clone(), member.tls.as_ref()),
+            None => security_index(endpoint, member.tls.as_ref()),
+        };
     }
     members
 }

@@ -1,7 +1,8 @@
 //! The security index of a backend: what the compiled policy in front of it assures, and what TLS
 //! adds.
 //!
-//! The rule kept here: it is computed from what the gateway enforces. No word of a backend counts.
+//! The rule kept here: it is computed from what the gateway enforces, or said by the file where the
+//! gateway passes messages on. No word of a backend counts.
 
 use soapstone::endpoint::{Calling, Endpoint};
 use soapstone::wss::{Assurance, Assured};
@@ -17,7 +18,11 @@ pub(super) fn security_index(
     let assurances = endpoint.into_iter().flat_map(Endpoint::assurances);
     let indices = assurances.map(|assurance| index(&assurance));
     let weakest = indices.reduce(|one, other| one.both(&other));
-    let index = weakest.unwrap_or_default();
+    over_tls(weakest.unwrap_or_default(), tls)
+}
+
+/// An index with what TLS adds, where there is TLS.
+pub(super) fn over_tls(index: SecurityIndex, tls: Option<&ClientTls>) -> SecurityIndex {
     match tls {
         None => index,
         Some(tls) => index.over_tls(!tls.certificates.is_empty()),

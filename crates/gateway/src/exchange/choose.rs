@@ -123,8 +123,11 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
         } => {
             let mut needs = Needs::nothing();
             if balancer.rules.requirements {
-                needs =
-                    requirements::take(&mut opened.octets, &limits).map_err(Unready::Unclear)?;
+                let read = match &opened.addressed {
+                    Some(blocks) => requirements::of_blocks(blocks, opened.version, &limits),
+                    None => requirements::take(&mut opened.octets, &limits),
+                };
+                needs = read.map_err(Unready::Unclear)?;
             }
             let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
             let mut needs = balancer.rules.needs_of(sender).and(&needs);

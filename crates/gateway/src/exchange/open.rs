@@ -65,6 +65,9 @@ pub(super) struct Opened {
     pub(super) inner: Option<Box<InnerProof>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
+    /// Header blocks that the sender addressed to this node and signed for it, where it is one on
+    /// the way.
+    pub(super) addressed: Option<Vec<u8>>,
     /// The agreement that lets it in.
     pub(super) agreement: Option<UnderAgreement>,
 }
@@ -92,6 +95,7 @@ impl Opened {
             assertion: None,
             inner: None,
             unproven: Vec::new(),
+            addressed: None,
             agreement: None,
         }
     }
@@ -156,6 +160,7 @@ pub(super) async fn open(
                 assertion: opened.evidence.assertion.take().map(Box::new),
                 inner: InnerProof::take(&mut opened.evidence),
                 unproven: opened.evidence.unproven,
+                addressed: opened.addressed,
                 octets: opened.bytes,
                 parts: opened.parts,
                 version: opened.version,

@@ -5,20 +5,20 @@
 //! and nothing else, so that nobody on the way takes needs away or weakens them. The block is for
 //! the gateway, and does not go on.
 //!
+//! A gateway on the way reads the blocks that are addressed to it and signed for it. Those of
+//! other nodes say nothing here, and the message goes on as it came.
+//!
 //! The rule kept here: what is not understood is refused. A need that was passed over would be one
 //! that nobody meets.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use soapstone::wss::Envelope;
+use soapstone::wss::{Envelope, SoapVersion};
 use soapstone::xml::{Buffers, Element, Limits};
 use soapstone_broker::{Needs, Property};
 
-/// The namespace of the block (`docs/qos-requirements.xsd`).
-const NAMESPACE: &str = "urn:soapstone:qos:1";
-
-/// Its name.
-const NAME: &str = "Requirements";
+use crate::config::needs::{NAMESPACE, REQUIREMENTS as NAME};
 
 /// Most needs that one message says: more than there are to be said.
 const MOST: usize = 64;
@@ -29,24 +29,52 @@ const MOST: usize = 64;
 ///
 /// What is not understood of them.
 pub(super) fn take(octets: &mut Vec<u8>, limits: &Limits) -> Result<Needs, &'static str> {
-    if !holds(octets, NAMESPACE.as_bytes()) {
-        return Ok(Needs::nothing());
-    }
-    let parsed = Envelope::parse(octets.clone(), limits, &mut Buffers::default());
-    // It may hold needs: a backend that is chosen without them would be a weaker one.
-    let envelope = parsed.map_err(|_| "its message cannot be read")?;
-    let mut needs = Needs::nothing();
-    let mut ranges = Vec::new();
-    let blocks = envelope.header().into_iter().flat_map(|it| it.children());
-    for block in blocks.filter(|block| block.is(NAMESPACE, NAME)) {
-        needs = needs.and(&read(block)?);
-        ranges.push(block.range());
-    }
+    let (needs, ranges) = found(octets, limits)?;
     // From the end, so that the others stay where they are.
     for range in ranges.into_iter().rev() {
         octets.drain(range.start as usize..range.end as usize);
     }
     Ok(needs)
+}
+
+/// The needs that header blocks for this node say, which stand one behind the other.
+///
+/// # Errors
+///
+/// What is not understood of them.
+pub(super) fn of_blocks(
+    blocks: &[u8],
+    version: SoapVersion,
+    limits: &Limits,
+) -> Result<Needs, &'static str> {
+    let namespace = version.namespace();
+    let before = format!("<Envelope xmlns=\"{namespace}\"><Header>");
+    let behind = "</Header><Body/></Envelope>";
+    let message = [before.as_bytes(), blocks, behind.as_bytes()].concat();
+    // Each block repeats the namespaces around it.
+    let mut limits = limits.clone();
+    limits.message = limits
+        .message
+        .saturating_mul(usize::from(limits.canonical.max(1)));
+    found(&message, &limits).map(|(needs, _)| needs)
+}
+
+/// The needs in the header of a message, and where they stand.
+fn found(octets: &[u8], limits: &Limits) -> Result<(Needs, Vec<Range<u32>>), &'static str> {
+    let mut needs = Needs::nothing();
+    let mut ranges = Vec::new();
+    if !holds(octets, NAMESPACE.as_bytes()) {
+        return Ok((needs, ranges));
+    }
+    let parsed = Envelope::parse(octets.to_vec(), limits, &mut Buffers::default());
+    // It may hold needs: a backend that is chosen without them would be a weaker one.
+    let envelope = parsed.map_err(|_| "its message cannot be read")?;
+    let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+    for block in blocks.filter(|block| block.is(NAMESPACE, NAME)) {
+        needs = needs.and(&read(block)?);
+        ranges.push(block.range());
+    }
+    Ok((needs, ranges))
 }
 
 fn holds(octets: &[u8], part: &[u8]) -> bool {
@@ -141,6 +169,25 @@ mod tests {
         };
         assert_eq!(needs, expected);
         assert_eq!(octets, message("<b xmlns=\"urn:b\"/>"));
+    }
+
+    #[test]
+    fn blocks_for_a_node_on_the_way_are_joined_and_other_blocks_say_nothing() {
+        let of_blocks =
+            |blocks: &str| of_blocks(blocks.as_bytes(), SoapVersion::V12, &Limits::default());
+        let bits = |bits| Needs {
+            bits,
+            ..Needs::nothing()
+        };
+        let block = |needs: &str| {
+            format!("<q:Requirements xmlns:q=\"urn:soapstone:qos:1\">{needs}</q:Requirements>")
+        };
+        let (weak, strong) = (block("<q:Bits>80</q:Bits>"), block("<q:Bits>112</q:Bits>"));
+        assert_eq!(of_blocks(""), Ok(Needs::nothing()));
+        assert_eq!(of_blocks("<a xmlns=\"urn:a\"/>"), Ok(Needs::nothing()));
+        assert_eq!(of_blocks(&format!("{strong}{weak}")), Ok(bits(112)));
+        let expected = Err("an element of it is not known");
+        assert_eq!(of_blocks(&block("<q:Cost/>")), expected);
     }
 
     #[test]

@@ -437,7 +437,7 @@ fn routes_that_no_node_can_keep_are_refused() {
     let config = Config::from_text(&text, &nodes.0.path("gateway.toml"), &|_| None);
     let told = config.map(drop).expect_err("problems").to_string();
     for expected in [
-        "`requirements` is given, and `inbound` passes on what nothing proves here",
+        "`requirements` is given, and `inbound` passes on messages without the sender's signature of them for this node",
         "the policy cannot be published: it is that of a node on the way, and not of the service",
     ] {
         assert!(told.contains(expected), "{told}");

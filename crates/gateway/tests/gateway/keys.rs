@@ -142,6 +142,7 @@ fn balanced(outbound: Node) -> Node {
         ("url", value("\"https://127.0.0.1:1/\"")),
         ("tls", client_tls()),
         ("outbound", outbound),
+        ("assures", table([("bits", value("9"))])),
     ]);
     table([
         ("listen", value("\"127.0.0.1:0\"")),

@@ -56,6 +56,7 @@ mod token_keys;
 mod token_requesters;
 mod token_services;
 mod traced;
+mod transparent;
 mod tuned;
 mod unsigned;
 mod warming;

@@ -11,7 +11,7 @@ use soapstone_crypto::{PrivateKey, SecretBytes};
 use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_wss::{
     Attachment, Envelope, EnvelopeError, Evidence, InboundPlan, KerberosSession, Message,
-    OutboundPlan, Policy, Rejected, SharedKey,
+    OutboundPlan, Part, Policy, Rejected, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -406,6 +406,15 @@ impl<P: Directions> Endpoint<P> {
     /// Whether it passes messages on to other nodes, and is not their last one.
     pub fn is_intermediary(&self) -> bool {
         self.inbound().any(InboundPlan::passes_on)
+    }
+
+    /// Whether every message that arrives has that part signed, where it has the part.
+    pub fn demands_signed(&self, part: &Part) -> bool {
+        let mut plans = self.inbound().map(InboundPlan::policy);
+        plans.all(|policy| {
+            let signature = policy.signature();
+            signature.is_some_and(|signature| signature.parts.contains(part))
+        })
     }
 
     /// Of a node on the way, what reads its header in answers; `None`, where they pass it as they

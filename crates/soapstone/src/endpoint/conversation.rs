@@ -107,7 +107,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             .await?;
         if plan.passes_on() {
             let message = self.passed_on(judged, workspace, now, observer)?;
-            let opened = OpenedMessage::passed_on(message, &mut workspace.buffers());
+            let opened = OpenedMessage::passed_on(message, &mut workspace.buffers())?;
             return Ok(Arrived::Message(Box::new(opened)));
         }
         let verified = judged.admit()?;

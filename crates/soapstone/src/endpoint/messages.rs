@@ -394,6 +394,7 @@ impl<P> Plans<P> {
             receipt,
             addressing,
             action,
+            addressed: None,
         }))
     }
 }

@@ -69,7 +69,7 @@ impl Endpoint<InboundPlan> {
     ) -> Result<OpenedMessage, ReceiveError> {
         let passed = self.passed(bytes, workspace, now, observer).await?;
         let buffers = &mut workspace.buffers();
-        Ok(OpenedMessage::passed_on(passed, buffers))
+        Ok(OpenedMessage::passed_on(passed, buffers)?)
     }
 
     async fn passed(

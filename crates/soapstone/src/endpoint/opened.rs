@@ -3,7 +3,7 @@
 //! The one rule: what is given out was proven.
 
 use soapstone_trust::addressing::Addressing;
-use soapstone_wss::{Attachment, Evidence, PassedOn, Receipt, SoapVersion};
+use soapstone_wss::{Attachment, Evidence, PassedOn, Receipt, Rejected, SoapVersion};
 use soapstone_xml::Buffers;
 
 use super::fault::{self, Blame};
@@ -31,6 +31,10 @@ pub struct OpenedMessage {
     /// `wsa:Action` of a request whose addressing headers are taken out, if it would have been
     /// passed on: where the plan wants signatures, only a signed one would.
     pub action: Option<String>,
+    /// At an intermediary the header blocks that go no further, and that their sender addressed
+    /// and signed for it: in canonical form, one behind the other. `None` where this is the
+    /// last node.
+    pub addressed: Option<Vec<u8>>,
 }
 
 /// A message that an intermediary passes on.
@@ -44,12 +48,21 @@ pub struct PassedMessage {
 
 impl OpenedMessage {
     /// A message that an intermediary passes on.
-    pub(super) fn passed_on(message: PassedMessage, buffers: &mut Buffers) -> Self {
+    ///
+    /// # Errors
+    /// [`Rejected::Canonicalization`] if the blocks that are for the intermediary grow beyond the
+    /// limits of the message.
+    pub(super) fn passed_on(
+        message: PassedMessage,
+        buffers: &mut Buffers,
+    ) -> Result<Self, Rejected> {
         let PassedMessage { bytes, passed } = message;
         let envelope = passed.envelope();
         let (version, fault) = (envelope.version(), fault::blame(envelope));
+        let mut addressed = Vec::new();
+        passed.write_addressed(&mut addressed, buffers)?;
         let (evidence, receipt) = passed.finish(buffers);
-        Self {
+        Ok(Self {
             bytes,
             parts: Vec::new(),
             version,
@@ -58,6 +71,7 @@ impl OpenedMessage {
             receipt,
             addressing: None,
             action: None,
-        }
+            addressed: Some(addressed),
+        })
     }
 }

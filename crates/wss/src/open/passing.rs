@@ -132,7 +132,8 @@ impl Opening<'_> {
         self.check_references(&gone, &reinserted, sealed)?;
         let document = self.message.document();
         changed.sort_by_key(|(node, _)| document.element(*node).range().start);
-        let mut passage = Passage::default();
+        let mut passage = Passage::taking(self.comparison().addressed_blocks(&taken_out));
+        let document = self.message.document();
         for (node, with) in changed {
             passage.exchange(range(document.element(node)), with);
         }
@@ -305,6 +306,21 @@ impl Comparison<'_, '_> {
         };
         let blocks = self.header_blocks().filter(is_proven);
         blocks.map(|block| block.id()).collect()
+    }
+
+    /// The header blocks among those that are taken out whose signed text says that they are for
+    /// this node. Cipher text around one may name any node: nothing proves that.
+    fn addressed_blocks(&self, taken_out: &[NodeId]) -> Vec<NodeId> {
+        let envelope = &self.message.envelope;
+        let actor = self.demands().actor.as_deref();
+        let proven: HashSet<NodeId> = self.blocks_at_intermediary().into_iter().collect();
+        let is_ours =
+            |seen: Element<'_>| envelope.is_for(seen, actor) || envelope.is_for(seen, Some(NEXT));
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        let blocks = blocks.zip(self.header_blocks()).filter(|(block, seen)| {
+            taken_out.contains(&block.id()) && proven.contains(&seen.id()) && is_ours(*seen)
+        });
+        blocks.map(|(_, seen)| seen.id()).collect()
     }
 
     /// What goes on and nothing here proves, by expanded name, each once.
