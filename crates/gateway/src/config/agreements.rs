@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::config::{
-    Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem, Surroundings, Table,
-    Warning,
+    Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem, ReplayStoreConfig,
+    Surroundings, Table, Warning,
 };
 use soapstone::crypto::{DistinguishedName, Identity};
 use soapstone_broker::{
@@ -139,6 +139,7 @@ pub(super) fn read_agreements(
     }
     for agreement in &read {
         demand_route(outer, agreement, routes);
+        warn_of_others(outer, agreement, routes);
         warn_of_validity(outer, agreement, Timestamp::now());
     }
     let agreements: Vec<AgreementSpec> = read.into_iter().map(|read| read.spec).collect();
@@ -536,6 +537,36 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let hint = "`soapstone broker explain` shows what each backend gives";
         report(places.security, message.to_owned(), hint);
     }
+    let is_unseen = |member: &MemberSpec| member.assured.is_some();
+    if terms.of_provider.security.has_security() && of_provider().any(is_unseen) {
+        let message = "`security` of [provider] is compared with answers, and the route passes those of a backend on unopened";
+        let hint = "leave it out: the client compares them with its own policy";
+        report(places.security, message.to_owned(), hint);
+    }
+}
+
+/// Warns of an agreement about a route that other gateways serve as well: each of them measures and
+/// admits by itself.
+fn warn_of_others(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec]) {
+    let terms = &agreement.spec.terms;
+    let mut named = routes.iter().filter(|route| route.name == terms.service);
+    let Some(inbound) = named.next().and_then(|route| route.inbound.as_ref()) else {
+        return;
+    };
+    let replay = inbound.endpoint.replay().map(|replay| &replay.store);
+    if !matches!(replay, Some(ReplayStoreConfig::Redis { .. })) {
+        return;
+    }
+    let message = format!(
+        "the agreement \"{}\" is kept by each gateway alone, and this one shares a store with others: together they admit the rate of each",
+        terms.name
+    );
+    let problem = Problem::new(&agreement.file, agreement.places.name, message);
+    let hint = "divide `rate` and `burst` by the number of gateways; windows and exclusions are of each gateway";
+    document.warn(Warning {
+        name: "agreement-not-shared",
+        problem: problem.with_hint(hint),
+    });
 }
 
 /// Warns of an agreement that is not in force.

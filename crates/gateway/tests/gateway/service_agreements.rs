@@ -514,6 +514,30 @@ async fn an_agreement_that_has_expired_is_warned_of_and_not_in_force() {
     assert_eq!(told(&gateway).await["in_force"], false);
 }
 
+/// Token buckets and windows are of one process: whoever runs several is told.
+#[tokio::test]
+async fn an_agreement_about_a_route_whose_store_others_share_is_warned_of() {
+    let folder = folder(GOLD);
+    let backend_one = Backend::echo().await;
+    let plain = file(&backend("one", &backend_one), "");
+    let names = |text: &str| -> Vec<&'static str> {
+        let warnings = folder.config(text).warnings();
+        warnings.iter().map(|warning| warning.name).collect()
+    };
+    let store = "store = { url = \"redis://127.0.0.1:9\" }\nidentity";
+    let shared = plain.replace(
+        "mechanism = \"sign\"",
+        "mechanism = \"sign\", replay = { store = \"redis\" }",
+    );
+    // The first `identity` is that of the records.
+    let (before, inbound) = shared.split_once("[routes.inbound]").expect("an endpoint");
+    let inbound = inbound.replacen("identity", store, 1);
+    let warned = names(&format!("{before}[routes.inbound]{inbound}"));
+    assert!(warned.contains(&"agreement-not-shared"), "{warned:?}");
+    let alone = names(&plain);
+    assert!(!alone.contains(&"agreement-not-shared"), "{alone:?}");
+}
+
 /// What `Config` says of a file with this agreement and these routes.
 fn problems(agreement: &str, routes: &str) -> String {
     let folder = folder(agreement);

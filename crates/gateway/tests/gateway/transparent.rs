@@ -344,3 +344,29 @@ fn what_a_broker_on_the_way_cannot_keep_is_refused() {
         assert!(told.contains(expected), "{told}");
     }
 }
+
+/// Answers pass unopened, so that nobody here could tell whether the promise is kept.
+#[test]
+fn an_agreement_about_security_that_passes_by_is_refused() {
+    let folder = Folder::with_keys(RSA, &["client", "broker", "gateway"]);
+    let agreement = |more: &str| {
+        let text = format!(
+            "service = \"/echo\"\nuntil = 2999-01-01\nwindow = {{ calls = 10 }}\n\
+             [client]\nsubject = \"CN=client\"\n[provider]\nbackends = [\"strong\"]\n{more}"
+        );
+        folder.write("gold.toml", text);
+        let security =
+            format!("security = {{ mechanism = \"sign\", suite = \"Basic256GCM\", {SIGNED} }}\n");
+        let route = file("127.0.0.1:1", "127.0.0.1:2", &security);
+        let agreements = "[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
+             identity = { key = \"gateway.key.pem\", certificate = \"gateway.cert.pem\" }\n[[routes]]";
+        let text = route.replacen("[[routes]]", agreements, 1);
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        config.map(drop).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(agreement("availability = \"99%\"\n"), Ok(()));
+    let told = agreement("security = { properties = [\"integrity\"] }\n");
+    let told = told.expect_err("a problem");
+    let expected = "`security` of [provider] is compared with answers, and the route passes those of a backend on unopened";
+    assert!(told.contains(expected), "{told}");
+}
