@@ -475,6 +475,7 @@ impl Pool {
             Verdict {
                 name: member.name.clone(),
                 state: seen.state,
+                given: security.clone(),
                 shortfalls: security.shortfalls(needs),
                 security: security.score(needs),
                 time: seen.time,

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::security::Shortfall;
+use crate::security::{SecurityIndex, Shortfall};
 use crate::status::State;
 
 /// What a member is worth to a call.
@@ -14,6 +14,8 @@ pub struct Verdict {
     pub name: String,
     /// Whether it gets calls.
     pub state: State,
+    /// What the policy in front of it gives: the parts of the security index.
+    pub given: SecurityIndex,
     /// Where its security does not cover what is needed; nothing where it does.
     pub shortfalls: Vec<Shortfall>,
     /// The security index as one number: bits of the needed properties, times their share.

@@ -1,10 +1,12 @@
 //! `soapstone broker`: which of several backends a gateway may choose, and why.
 //!
 //! The rule kept here: nothing is started and no backend is asked. What is shown is computed from
-//! the policies of the file, by what chooses at run time.
+//! the policies of the file by what chooses at run time, or told by a gateway that runs.
+
+mod live;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -23,7 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   soapstone broker explain --config gateway.toml
   soapstone broker explain --config gateway.toml --route /books --sender CN=client
-  soapstone broker explain --config gateway.toml --property integrity --bits 128 --json";
+  soapstone broker explain --config gateway.toml --property integrity --bits 128 --json
+  soapstone broker explain --admin http://127.0.0.1:9901 --token-file admin.token --property integrity";
 
 /// What is shown.
 #[derive(Debug, Subcommand)]
@@ -33,8 +36,9 @@ pub enum Command {
     ///
     /// The index is computed from the compiled policy in front of each backend and from TLS. The
     /// needs are those of the route, of the class of the sender, and of the options. Times are
-    /// measured by a gateway that runs: `/backends` of its `admin` listener has them. The exit
-    /// code is 2 if a route has no backend that covers the needs.
+    /// measured by a gateway that runs: with --admin it tells what it knows of each backend now,
+    /// and why each of them would be chosen or not. The exit code is 2 if a route has no backend
+    /// that covers the needs, or with --admin none that may be chosen now.
     #[command(after_help = EXAMPLES)]
     Explain(Arguments),
 }
@@ -43,8 +47,14 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The gateway's configuration file
-    #[arg(long, short, value_name = "FILE")]
-    config: PathBuf,
+    #[arg(long, short, value_name = "FILE", required_unless_present = "admin")]
+    config: Option<PathBuf>,
+    /// The admin listener of a gateway that runs
+    #[arg(long, value_name = "ADMIN-URL", conflicts_with = "config")]
+    admin: Option<String>,
+    /// File with the token of the gateway's `admin`
+    #[arg(long, value_name = "FILE", requires = "admin")]
+    token_file: Option<PathBuf>,
     /// Only the route with this path
     #[arg(long, value_name = "PATH")]
     route: Option<String>,
@@ -74,7 +84,16 @@ fn property(name: &str) -> Result<Property, String> {
 /// When the configuration has problems, or nothing can be printed.
 pub fn run(command: &Command) -> Result<ExitCode, Failure> {
     let Command::Explain(arguments) = command;
-    let config = Config::load(&arguments.config, &|name| std::env::var(name).ok())?;
+    match (&arguments.admin, &arguments.config) {
+        (Some(admin), _) => live::run(admin, arguments),
+        (None, Some(file)) => of_file(file, arguments),
+        (None, None) => Err(Failure::new("name --config FILE or --admin ADMIN-URL")),
+    }
+}
+
+/// Shows what a file says before anything was measured.
+fn of_file(file: &Path, arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let config = Config::load(file, &|name| std::env::var(name).ok())?;
     let needs = Needs {
         properties: arguments.property.clone(),
         bits: arguments.bits,

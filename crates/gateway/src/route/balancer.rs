@@ -172,8 +172,13 @@ impl Balancer {
 
     /// What each backend is worth to a request that needs what the route does.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        self.verdicts_for(&self.rules.needs)
+    }
+
+    /// What each backend is worth to a request with those needs.
+    pub(crate) fn verdicts_for(&self, needs: &Needs) -> Vec<Verdict> {
         let ask = Ask {
-            needs: Some(&self.rules.needs),
+            needs: Some(needs),
             ..Ask::default()
         };
         self.pool.explain(&ask, Instant::now().into_std())

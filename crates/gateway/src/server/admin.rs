@@ -3,7 +3,8 @@
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
 //! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
-//! `/backends` tells what is known of each backend of the routes that have several, `/operations`
+//! `/backends` tells what is known of each backend of the routes that have several, `/candidates`
+//! what each of them is worth to a request with given needs, `/operations`
 //! what is counted of each operation, and `/agreements` what is known of each agreement. `/refused`
 //! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
@@ -17,6 +18,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
 use super::agreements::agreements;
 use super::backends::backends;
+use super::candidates::{Question, candidates};
 use super::console;
 use super::operations::operations;
 use super::snapshot::exposition;
@@ -75,6 +77,15 @@ pub(crate) async fn answer_alone<B>(
     {
         return page;
     }
+    if path == "/candidates" && matches!(*method, Method::GET | Method::HEAD) {
+        return match Question::read(request.uri().query().unwrap_or_default()) {
+            Ok(question) => {
+                let found = candidates(&state.current.serving(), &state.discovered, &question);
+                text(StatusCode::OK, "application/json", found)
+            }
+            Err(why) => text(StatusCode::BAD_REQUEST, "text/plain", format!("{why}\n")),
+        };
+    }
     answer(state, method, path, Detail::Everything, Some(peer)).await
 }
 
@@ -123,7 +134,7 @@ async fn answer_known(
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),
             _ => not_found(
-                "known here: /healthz, /readyz, /metrics, /backends, /operations, /agreements\n",
+                "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements\n",
             ),
         },
     }
@@ -136,7 +147,7 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
         _ => match path.strip_prefix("/refused/") {
             None => {
                 return not_found(
-                    "known here: /healthz, /readyz, /metrics, /backends, /operations, /agreements, /refused\n",
+                    "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements, /refused\n",
                 );
             }
             Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {

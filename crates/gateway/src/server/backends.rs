@@ -41,7 +41,8 @@ pub(super) fn backends(serving: &Serving, discovered: &Discovered) -> String {
     format!("{:#}\n", json!({ "routes": routes }))
 }
 
-fn member(status: &MemberStatus, url: &str) -> Value {
+/// What is known of one backend.
+pub(super) fn member(status: &MemberStatus, url: &str) -> Value {
     let mut member = json!({
         "name": status.name,
         "url": url,

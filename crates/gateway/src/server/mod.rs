@@ -7,6 +7,7 @@ mod activity;
 mod admin;
 mod agreements;
 mod backends;
+mod candidates;
 mod checks;
 mod cold;
 mod console;

@@ -1,0 +1,205 @@
+//! What each backend of a route is worth to a request with given needs, as JSON: both indices with
+//! their parts, and why it would be chosen or not.
+//!
+//! The rule kept here: it is the broker that judges, with what it knows now. Asking changes
+//! nothing.
+
+use serde_json::{Map, Value, json};
+use soapstone_broker::{MemberStatus, Needs, Property, State, Verdict};
+
+use super::backends::member;
+use super::registry::Discovered;
+use crate::route::balancer::Balancer;
+use crate::route::serving::Serving;
+
+/// What is asked: `route=/books&sender=CN%3Dclient&property=integrity&bits=112`.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Question {
+    /// The path of the one route that is meant.
+    route: Option<String>,
+    /// The proven sender, whose class adds needs.
+    sender: Option<String>,
+    /// What the request needs besides.
+    needs: Needs,
+}
+
+impl Question {
+    /// Reads the query of a URL.
+    ///
+    /// # Errors
+    /// What of it is not understood.
+    pub(super) fn read(query: &str) -> Result<Self, &'static str> {
+        let mut question = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decoded(value).ok_or("expected UTF-8 with %XX in the query")?;
+            match name {
+                "route" => question.route = Some(value),
+                "sender" => question.sender = Some(value),
+                "property" => {
+                    let property = Property::named(&value).ok_or("`property` is not known")?;
+                    question.needs.properties.push(property);
+                }
+                "bits" => {
+                    let bits = value.parse();
+                    question.needs.bits = bits.map_err(|_| "`bits` must be a number")?;
+                }
+                _ => return Err("known in the query: route, sender, property, bits"),
+            }
+        }
+        question.needs.properties.sort_unstable();
+        question.needs.properties.dedup();
+        Ok(question)
+    }
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(octet) = rest.next() {
+        octets.push(match octet {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            b'+' => b' ',
+            octet => octet,
+        });
+    }
+    String::from_utf8(octets).ok()
+}
+
+/// The candidates of each route that is meant.
+pub(super) fn candidates(serving: &Serving, discovered: &Discovered, asked: &Question) -> String {
+    let routes = serving.routes.iter().filter_map(|route| {
+        let is_meant = |path: &String| *path == route.path() || *path == route.name;
+        let balancer = route.balancer.as_ref()?;
+        if !asked.route.as_ref().is_none_or(is_meant) {
+            return None;
+        }
+        let urls = route.upstreams().map(|upstream| upstream.url.to_string());
+        let needs = balancer.rules.needs_of(asked.sender.as_deref());
+        let needs = needs.and(&asked.needs);
+        let source = balancer.source.as_ref();
+        let mut shown = of_route(balancer, urls, &needs);
+        shown["route"] = json!(route.name);
+        shown["source"] = json!(source.map(|source| discovered.status(source)));
+        Some(shown)
+    });
+    let routes: Vec<Value> = routes.collect();
+    format!("{:#}\n", json!({ "routes": routes }))
+}
+
+fn of_route(balancer: &Balancer, urls: impl Iterator<Item = String>, needs: &Needs) -> Value {
+    let verdicts = balancer.verdicts_for(needs);
+    let known = balancer.status().into_iter().zip(verdicts).zip(urls);
+    let known: Vec<_> = known.collect();
+    let may = |((status, verdict), _): &((MemberStatus, Verdict), String)| {
+        !status.backup && obstacle(status, verdict, needs).is_none()
+    };
+    let has_others = known.iter().any(may);
+    let shown = known.iter().map(|((status, verdict), url)| {
+        let mut shown = member(status, url);
+        let obstacle = obstacle(status, verdict, needs).or_else(|| {
+            let spare = status.backup && has_others;
+            spare.then(|| "it is there for others, which can take calls".to_owned())
+        });
+        let shortfalls: Vec<String> = verdict.shortfalls.iter().map(ToString::to_string).collect();
+        shown["eligible"] = json!(obstacle.is_none());
+        shown["why"] = json!(obstacle.unwrap_or_else(|| "it may be chosen".to_owned()));
+        shown["covers"] = json!(verdict.shortfalls.is_empty());
+        shown["shortfalls"] = json!(shortfalls);
+        shown["security_index"] = json!(verdict.security);
+        shown["security"] = parts(verdict);
+        shown["algorithms"] = json!(verdict.given.algorithms);
+        shown["encrypted"] = json!(verdict.given.encrypted);
+        shown["predicted_ms"] = json!(verdict.time.map(|time| time.as_secs_f64() * 1e3));
+        shown["seen_ms"] = json!(verdict.seen.map(|time| time.as_secs_f64() * 1e3));
+        shown["in_time"] = json!(verdict.in_time);
+        shown
+    });
+    let shown: Vec<Value> = shown.collect();
+    let properties = needs.properties.iter();
+    let properties: Vec<&str> = properties.map(|property| property.name()).collect();
+    json!({
+        "selection": balancer.pool.settings().selection.name(),
+        "needs": {
+            "properties": properties,
+            "bits": needs.bits,
+            "refused": needs.refused_algorithms,
+            "encrypted": needs.encrypted,
+            "time_ms": needs.time.map(|time| time.as_millis() as u64),
+            "availability": needs.availability,
+        },
+        "candidates": shown,
+    })
+}
+
+/// Each property that the policy gives, with its level and strength.
+fn parts(verdict: &Verdict) -> Value {
+    let parts = Property::ALL.into_iter().map(|property| {
+        let given = verdict.given.of(property);
+        let part = json!({ "level": given.level.name(), "bits": given.bits });
+        (property.name().to_owned(), part)
+    });
+    Value::Object(parts.collect::<Map<String, Value>>())
+}
+
+/// Why a backend is not chosen now, whatever the others are; `None` where it may be.
+fn obstacle(status: &MemberStatus, verdict: &Verdict, needs: &Needs) -> Option<String> {
+    if !verdict.shortfalls.is_empty() {
+        let shortfalls: Vec<String> = verdict.shortfalls.iter().map(ToString::to_string).collect();
+        let shortfalls = shortfalls.join("; ");
+        return Some(format!("it does not cover the needs: {shortfalls}"));
+    }
+    match status.state {
+        State::Down => return Some("its health checks fail".to_owned()),
+        State::Ejected { left } => {
+            let left = left.as_millis();
+            return Some(format!("it is ejected for another {left} ms"));
+        }
+        State::HalfOpen if status.in_hand > 0 => {
+            return Some("it was ejected, and a call on trial is in hand".to_owned());
+        }
+        State::Up | State::Starting { .. } | State::HalfOpen => {}
+    }
+    if let Some(limit) = status.limit.filter(|limit| status.in_hand >= *limit) {
+        return Some(format!("its limit of {limit} calls is in hand"));
+    }
+    let asks_time = needs.time.is_some() || needs.availability > 0;
+    let late = "it is not known to answer as fast and as often as needed";
+    (asks_time && !verdict.in_time).then(|| late.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_read_or_told_to_be_wrong() {
+        let read = Question::read("route=%2Fbooks&sender=CN%3Da+b&property=integrity&bits=112");
+        let expected = Question {
+            route: Some("/books".to_owned()),
+            sender: Some("CN=a b".to_owned()),
+            needs: Needs {
+                properties: vec![Property::Integrity],
+                bits: 112,
+                ..Needs::nothing()
+            },
+        };
+        assert_eq!(read, Ok(expected));
+        assert_eq!(Question::read(""), Ok(Question::default()));
+        for (query, expected) in [
+            ("bits=many", "`bits` must be a number"),
+            ("property=cheap", "`property` is not known"),
+            (
+                "cost=1",
+                "known in the query: route, sender, property, bits",
+            ),
+            ("sender=%4", "expected UTF-8 with %XX in the query"),
+            ("sender=%ff", "expected UTF-8 with %XX in the query"),
+        ] {
+            assert_eq!(Question::read(query), Err(expected), "{query}");
+        }
+    }
+}
