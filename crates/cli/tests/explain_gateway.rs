@@ -5,6 +5,8 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
+use std::io::{Read, Write};
+
 use common::{Folder, SOAP11, envelope};
 use serde_json::Value;
 use server::{Server, free_port, post};
@@ -168,4 +170,59 @@ fn a_gateway_with_a_token_tells_whoever_has_it() {
             "explain --config server.toml --gateway {address} --token-file token {id}"
         ))
         .refuses_somehow();
+}
+
+#[test]
+fn a_gateway_with_client_certificates_tells_whoever_it_names() {
+    let folder = prepared();
+    folder.run("keys new other --signed-by ca").succeeds();
+    folder
+        .run("keys new admin --signed-by ca --san localhost")
+        .succeeds();
+    folder.run("keys new stranger --ca").succeeds();
+    let record = "record = { refused = 10, plaintext = true }";
+    let more = ", subjects = [\"CN=client\"], tls = { certificate = \"admin.cert.pem\", key = \"admin.key.pem\", \
+                client_ca = \"ca.cert.pem\" }";
+    let (_gateway, port, admin) = gateway_for(&folder, record, more);
+    let id = refused(&folder, port);
+    let explain = |scheme: &str, shown: &str| {
+        folder.run(&format!(
+            "explain --gateway {scheme}://localhost:{admin} {shown} {id}"
+        ))
+    };
+    let client = "--cert client.cert.pem --key client.key.pem";
+    explain("https", &format!("--ca ca.cert.pem {client}")).refuses_somehow();
+    explain(
+        "https",
+        "--ca ca.cert.pem --cert other.cert.pem --key other.key.pem",
+    )
+    .fails("the client certificate is of nobody whom `admin.subjects` names");
+    // The listener is another one than it should be.
+    explain("https", &format!("--ca stranger.cert.pem {client}")).fails("certificate");
+    explain("http", "--json").fails("this port speaks TLS");
+    explain("http", client).fails("speaks no TLS, and certificates are named");
+    explain(
+        "https",
+        "--ca ca.cert.pem --cert client.cert.pem --key plain.xml",
+    )
+    .fails("expected a private key in PEM without a password");
+}
+
+#[test]
+fn the_console_tells_what_the_command_tells() {
+    let folder = prepared();
+    let record = "record = { refused = 10, plaintext = true }";
+    let (_gateway, port, admin) = gateway(&folder, record);
+    let id = refused(&folder, port);
+    let run = folder.run(&format!("explain --gateway http://127.0.0.1:{admin} {id}"));
+    assert_eq!(run.status, 2, "{}", run.err);
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", admin)).expect("it listens");
+    let request = format!("GET /console/explained/{id} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, told) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.contains(" 200 "), "{head}");
+    assert_eq!(told, String::from_utf8_lossy(&run.out));
+    assert!(told.contains("[white-space]"), "{told}");
 }

@@ -51,6 +51,7 @@ pub use observe::log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
 pub use observe::violations::{BrokenRecord, Head, RecordError, VerifiedRecord, verify_records};
+pub use server::explaining::RefusedMessage;
 pub use server::run::run;
 pub use server::running::Running;
 pub use server::start::Gateway;

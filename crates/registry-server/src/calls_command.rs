@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
+use soapstone_cli::admin::Credentials;
 use soapstone_cli::failure::Failure;
 use soapstone_cli::table::{Align, Table};
 use soapstone_cli::{admin, files};
@@ -78,7 +79,11 @@ fn outcome(name: &str) -> Result<Outcome, String> {
 /// Shows what was asked for.
 pub(crate) fn run(arguments: &CallsArguments) -> Result<(), Failure> {
     let path = path(arguments, Timestamp::now());
-    let body = admin::get(&arguments.registry, &path, arguments.token_file.as_deref())?;
+    let shown = Credentials {
+        token: arguments.token_file.as_deref(),
+        ..Credentials::default()
+    };
+    let body = admin::get(&arguments.registry, &path, shown)?;
     if arguments.json {
         let text = String::from_utf8_lossy(&body);
         return files::print(format!("{}\n", text.trim_end()));

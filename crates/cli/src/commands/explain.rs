@@ -1,7 +1,8 @@
 //! `soapstone explain`: why a message does or does not verify.
 //!
 //! The rule kept here: what is told is for people who have the message and the keys at hand. The
-//! gateway does not depend on it, so that nothing of it reaches a peer.
+//! gateway does not depend on it, so that nothing of it reaches a peer. The program hands it to the
+//! gateway's console ([`refused`]), without any key.
 
 mod recorded;
 
@@ -16,7 +17,9 @@ use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
 use soapstone::xml::Limits;
 use soapstone_explain::{EngineReport, Explanation, Known, Options, Verdict, algorithms, explain};
+use soapstone_gateway::RefusedMessage;
 
+use crate::admin::Credentials;
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
 use crate::files::{self, Existing, Privacy};
 use recorded::fetch;
@@ -48,7 +51,9 @@ Examples:
   soapstone explain --dump bytes message.xml             canonical bytes of all that is signed, as files
   soapstone explain --against good.xml message.xml       how it differs in form from a good message
   soapstone explain --response-to request.xml answer.xml confirmed signatures and wsa:RelatesTo, too
-  soapstone explain --gateway http://127.0.0.1:9901 5f2a11c0-r7   a message that a gateway refused";
+  soapstone explain --gateway http://127.0.0.1:9901 5f2a11c0-r7   a message that a gateway refused
+  soapstone explain --gateway https://gw:9901 --ca ca.pem --cert me.cert.pem --key me.key.pem 5f2a11c0-r7
+                                                         the same where its admin speaks TLS";
 
 /// Arguments of `soapstone explain`.
 #[derive(Debug, clap::Args)]
@@ -76,6 +81,16 @@ pub struct Arguments {
     /// File with the token of the gateway's `admin`
     #[arg(long, value_name = "FILE", requires = "gateway")]
     token_file: Option<PathBuf>,
+    /// File with the certificate that is shown to the gateway's `admin`, and its chain, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["gateway", "key"])]
+    cert: Option<PathBuf>,
+    /// File with the private key of --cert, in PEM without a password
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// File with the authorities, or the very certificate, of the gateway's `admin`; the system's
+    /// authorities without it
+    #[arg(long, value_name = "FILE", requires = "gateway")]
+    ca: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -126,12 +141,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (Some(gateway), Some(id)) => {
             let id = id.to_string_lossy();
             let seal_key = arguments.seal_key.as_deref();
-            Some(fetch(
-                gateway,
-                &id,
-                seal_key,
-                arguments.token_file.as_deref(),
-            )?)
+            let shown = Credentials {
+                token: arguments.token_file.as_deref(),
+                certificate: arguments.cert.as_deref(),
+                key: arguments.key.as_deref(),
+                authorities: arguments.ca.as_deref(),
+            };
+            Some(fetch(gateway, &id, seal_key, shown)?)
         }
         _ => None,
     };
@@ -198,6 +214,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .filter(|input| *input != Path::new("-"))
         .map_or("stdin".into(), |input| input.display().to_string());
     print(&name, &told, arguments.json)
+}
+
+/// What a refused message says of itself, for the console of a gateway. No key is tried on it.
+pub(crate) fn refused(message: RefusedMessage) -> String {
+    let options = Options {
+        now: Some(whole_seconds(message.time)),
+        ..Options::default()
+    };
+    match explain(message.bytes, &options) {
+        Ok(told) => soapstone_explain::text(&message.id, &told),
+        Err(error) => format!("the message cannot be read: {error}\n"),
+    }
 }
 
 /// Prints what was found out. Whether anybody reads it or not, the exit code tells.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use soapstone::config::{Problem, Problems};
 use soapstone_gateway::{Config, OneLine, Running};
 
+use super::explain;
 use crate::failure::Failure;
 use crate::files;
 use crate::logging::LogArguments;
@@ -182,6 +183,7 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     let config = config?;
     log.start(config.log());
     let said = |running: &Running| {
+        running.explain_with(explain::refused);
         let text = format!("gateway at {} (Ctrl-C stops it)\n", running.address());
         // Nobody may be listening; the gateway serves all the same.
         let _ = files::print(text);

@@ -2,13 +2,20 @@
 //!
 //! The rule kept here: of a token the gateway knows its digest alone.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use http::HeaderValue;
-use soapstone::config::Table;
-use soapstone::crypto::{Digest, DigestAlgorithm, base64, digest, hexadecimal};
+use rustls::ServerConfig;
+use soapstone::config::{Located, Table};
+use soapstone::crypto::trust::OnlineRevocation;
+use soapstone::crypto::{Certificate, Digest, DigestAlgorithm, DistinguishedName, base64, digest};
+use soapstone::endpoint::ExpiringFile;
+use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::address::read_address;
+use super::tls::{ServerTls, read_server};
 
 /// Fewest characters of a token: nobody guesses 128 bits, written in hexadecimal digits.
 const SHORTEST: usize = 32;
@@ -18,21 +25,110 @@ const SHORTEST: usize = 32;
 pub(crate) struct AdminConfig {
     pub(crate) listen: SocketAddr,
     pub(crate) access: AdminAccess,
+    /// TLS, where the listener speaks it.
+    pub(crate) tls: Option<AdminTls>,
+}
+
+/// TLS of the listener, and whose certificates let in.
+#[derive(Clone)]
+pub(crate) struct AdminTls {
+    pub(crate) config: Arc<ServerConfig>,
+    /// Those that askers are shown.
+    certificates: Vec<ExpiringFile>,
+    /// What asks whether the certificates of askers were revoked.
+    pub(crate) revocation: Option<Arc<TlsRevocation>>,
+    /// Whether everybody must show a certificate.
+    demands: bool,
+    /// Whose certificates let in; none where nobody is asked for one.
+    subjects: Vec<String>,
+}
+
+impl fmt::Debug for AdminTls {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("AdminTls")
+            .field("subjects", &self.subjects)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How somebody was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// With a token or a certificate.
+    Proven,
+    /// As everybody who reaches the listener.
+    Anybody,
+}
+
+/// Why somebody is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotAdmitted {
+    /// The token is missing, or it is another one.
+    Token,
+    /// The certificate is of nobody who may ask.
+    Subject,
 }
 
 impl AdminConfig {
+    /// The certificates that askers are shown.
+    pub(super) fn certificates(&self) -> Vec<ExpiringFile> {
+        let tls = self.tls.as_ref();
+        tls.map(|tls| tls.certificates.clone()).unwrap_or_default()
+    }
+
+    /// What asks about the certificates of askers: a cache is to be attached.
+    pub(super) fn online(&self) -> Option<&Arc<OnlineRevocation>> {
+        self.tls.as_ref()?.revocation.as_ref()?.online()
+    }
+
+    /// Lets in whoever shows what is demanded. `certificate` was verified with the connection.
+    ///
+    /// A listener that demands certificates and has a token demands both. Where certificates are
+    /// optional, one of the two is enough.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(crate) fn admit(
+        &self,
+        certificate: Option<&Certificate>,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Admitted, NotAdmitted> {
+        let has_token = self.access.admits(authorization);
+        let Some(tls) = self.tls.as_ref().filter(|tls| !tls.subjects.is_empty()) else {
+            return match (has_token, self.access.wants_token()) {
+                (false, _) => Err(NotAdmitted::Token),
+                (true, true) => Ok(Admitted::Proven),
+                (true, false) => Ok(Admitted::Anybody),
+            };
+        };
+        let is_named = certificate.is_some_and(|shown| {
+            let mut subjects = tls.subjects.iter();
+            subjects.any(|subject| shown.matches_subject(subject))
+        });
+        match (tls.demands, is_named, has_token) {
+            (true, true, true) | (false, true, _) => Ok(Admitted::Proven),
+            // It is there: `read_admin` demands it.
+            (false, false, true) if self.access.wants_token() => Ok(Admitted::Proven),
+            (true, false, _) => Err(NotAdmitted::Subject),
+            (false, false, _) if certificate.is_some() && authorization.is_none() => {
+                Err(NotAdmitted::Subject)
+            }
+            (true, true, false) | (false, false, _) => Err(NotAdmitted::Token),
+        }
+    }
+
     /// For everybody who reaches this address.
     pub(super) fn open(listen: SocketAddr) -> Self {
         let access = AdminAccess {
             token: None,
             console: true,
         };
-        Self { listen, access }
-    }
-
-    /// What differs where anything of it differs.
-    pub(super) fn fingerprint(&self) -> String {
-        format!("{} {}", self.listen, self.access.fingerprint())
+        let tls = None;
+        Self {
+            listen,
+            access,
+            tls,
+        }
     }
 }
 
@@ -61,15 +157,6 @@ impl AdminAccess {
     pub fn wants_token(&self) -> bool {
         self.token.is_some()
     }
-
-    /// What differs where the token differs.
-    fn fingerprint(&self) -> String {
-        let token = self
-            .token
-            .as_ref()
-            .map(|it| hexadecimal::encode(it.as_ref()));
-        format!("{token:?} {}", self.console)
-    }
 }
 
 /// The token in the value of an `Authorization` header (RFC 6750, 2.1; RFC 7617, 2).
@@ -95,11 +182,92 @@ pub(super) fn read_admin(mut table: Table<'_>) -> Option<AdminConfig> {
     }
     let listen = read_address(&mut table, "listen");
     let console = table.boolean("console").is_none_or(|given| given.value);
-    let access = read_access(&mut table, listen);
+    let has_tls = table.has("tls");
+    let tls = table.table("tls").and_then(read_server);
+    // Through TLS a token is in the clear for nobody.
+    let access = read_access(&mut table, listen.filter(|_| !has_tls));
+    let subjects = read_subjects(&mut table);
+    let tls = match (tls, has_tls) {
+        (None, false) => {
+            if let Some(place) = subjects.as_ref().and(table.place_of("subjects")) {
+                table.report_with_hint(
+                    place,
+                    "`subjects` needs certificates, and the listener speaks no TLS",
+                    WHOSE,
+                );
+            }
+            Some(None)
+        }
+        (None, true) => None,
+        (Some(tls), _) => read_tls(&table, tls, subjects.as_deref(), access.as_ref()).map(Some),
+    };
     table.finish();
     Some(AdminConfig {
         listen: listen?,
         access: AdminAccess { console, ..access? },
+        tls: tls?,
+    })
+}
+
+const WHOSE: &str = "say who issues them: tls = { certificate = \"admin.cert.pem\", key = \"admin.key.pem\", client_ca = \"ca.cert.pem\" }";
+
+/// Who may ask by certificate. What is no name is reported.
+fn read_subjects(table: &mut Table<'_>) -> Option<Vec<Located<String>>> {
+    let subjects = table.strings("subjects")?;
+    if subjects.is_empty() {
+        let place = table.place_of("subjects").unwrap_or_default();
+        table.report(place, "`subjects` names nobody");
+    }
+    for subject in &subjects {
+        // What it is instead may be a secret that was put into the wrong place.
+        if DistinguishedName::parse(&subject.value).is_err() {
+            table.report_with_hint(
+                subject.place,
+                "a subject of a certificate must be a distinguished name, found something else",
+                "`soapstone keys list FILE` prints the subject of a certificate",
+            );
+        }
+    }
+    Some(subjects)
+}
+
+/// TLS of the listener with those who may ask. `None` when something is wrong, which is reported.
+fn read_tls(
+    table: &Table<'_>,
+    tls: ServerTls,
+    subjects: Option<&[Located<String>]>,
+    access: Option<&AdminAccess>,
+) -> Option<AdminTls> {
+    let place = table.place_of("subjects").or(table.place_of("tls"));
+    let place = place.unwrap_or_default();
+    let wrong = match (tls.asks_for_certificate, subjects) {
+        (true, None) => Some((
+            "`client_ca` needs `subjects`: an authority issues certificates for others, too",
+            "say whose certificates let in: subjects = [\"CN=operator,O=Example\"]",
+        )),
+        (false, Some(_)) => Some(("`subjects` needs `client_ca` in `tls`", WHOSE)),
+        _ if tls.asks_for_certificate
+            && !tls.demands_certificate
+            && access.is_some_and(|access| !access.wants_token()) =>
+        {
+            Some((
+                "optional certificates need a token for whoever shows none",
+                "name the file with the token: token_file = \"admin.token\"",
+            ))
+        }
+        _ => None,
+    };
+    if let Some((message, hint)) = wrong {
+        table.report_with_hint(place, message, hint);
+        return None;
+    }
+    let subjects = subjects.unwrap_or_default();
+    Some(AdminTls {
+        config: tls.config,
+        certificates: tls.certificates,
+        revocation: tls.revocation,
+        demands: tls.demands_certificate,
+        subjects: subjects.iter().map(|it| it.value.clone()).collect(),
     })
 }
 

@@ -271,7 +271,7 @@ impl Config {
                 "admin",
                 self.admin
                     .as_ref()
-                    .map(AdminConfig::fingerprint)
+                    .map(|admin| admin.listen.to_string())
                     .unwrap_or_default(),
             ),
             ("limits.buffered", limits.buffered.to_string()),

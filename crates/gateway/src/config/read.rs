@@ -89,22 +89,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         root.missing("listen", "say where to listen: listen = \"127.0.0.1:8443\"");
     }
     let listen = read_address(&mut root, "listen");
-    let admin = if root.is_table("admin") {
-        root.table("admin").and_then(read_admin)
-    } else {
-        let listen = read_address(&mut root, "admin");
-        listen.map(AdminConfig::open)
-    };
-    if let (Some(listen), Some(AdminConfig { listen: admin, .. }), Some(place)) =
-        (listen, &admin, root.place_of("admin"))
-        && share_a_port(listen, *admin)
-    {
-        root.report_with_hint(
-            place,
-            format!("`admin` must be another address than `listen`, found {listen} and {admin}"),
-            "without `admin`, health and metrics are served beside the routes",
-        );
-    }
+    let admin = read_admin_listener(&mut root, listen);
     let reuse_port = root.boolean("reuse_port").is_some_and(|given| given.value);
     let public_url = read_public_url(&mut root);
     let has_tls = root.has("tls");
@@ -129,7 +114,13 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let traces = root.table("traces").and_then(read_traces);
     let revocation = root.table("revocation").and_then(read_revocation);
     let has_revocation = root.has("revocation");
-    let outside = asking_outside(&root, tls.as_ref(), registry.as_ref(), traces.as_ref());
+    let outside = asking_outside(
+        &root,
+        tls.as_ref(),
+        admin.as_ref(),
+        registry.as_ref(),
+        traces.as_ref(),
+    );
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -184,6 +175,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let risks = document.warnings();
     let client_revocation = revocation_of(tls.as_ref()).cloned();
     let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
+    let of_admin = admin.as_ref().map(AdminConfig::certificates);
+    let certificates = [certificates, of_admin].into_iter().flatten().flatten();
     Some(Config {
         file,
         listen: listen?,
@@ -193,7 +186,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         tls,
         client_revocation,
         asks_for_certificates,
-        certificates: certificates.unwrap_or_default(),
+        certificates: certificates.collect(),
         routes,
         timeouts,
         limits,
@@ -310,6 +303,27 @@ fn refuse_unasked(
     }
 }
 
+/// Reads `admin`: a table, or an address alone. It must be another one than `listen`.
+fn read_admin_listener(root: &mut Table<'_>, listen: Option<SocketAddr>) -> Option<AdminConfig> {
+    let admin = if root.is_table("admin") {
+        root.table("admin").and_then(read_admin)
+    } else {
+        let listen = read_address(root, "admin");
+        listen.map(AdminConfig::open)
+    };
+    if let (Some(listen), Some(AdminConfig { listen: admin, .. }), Some(place)) =
+        (listen, &admin, root.place_of("admin"))
+        && share_a_port(listen, *admin)
+    {
+        root.report_with_hint(
+            place,
+            format!("`admin` must be another address than `listen`, found {listen} and {admin}"),
+            "without `admin`, health and metrics are served beside the routes",
+        );
+    }
+    admin
+}
+
 const SAY_HOSTS: &str =
     "say which hosts may be asked: [revocation] hosts = [\"ocsp.example.com\", …]";
 
@@ -321,10 +335,12 @@ struct Outside {
     online: Arc<OnlineRevocation>,
 }
 
-/// What asks about the certificates of clients, of the registry and of the collector of traces.
+/// What asks about the certificates of clients, of those who ask at `admin`, of the registry and of
+/// the collector of traces.
 fn asking_outside(
     root: &Table<'_>,
     tls: Option<&ServerTls>,
+    admin: Option<&AdminConfig>,
     registry: Option<&RegistrySpec>,
     traces: Option<&TracesConfig>,
 ) -> Vec<Outside> {
@@ -336,6 +352,7 @@ fn asking_outside(
             "tls",
             revocation_of(tls).and_then(|it| it.online().cloned()),
         ),
+        ("admin", admin.and_then(|it| it.online().cloned())),
         ("registry", registry.and_then(of_server)),
         ("traces", traces.and_then(of_server)),
     ];

@@ -9,6 +9,7 @@ use rustls::Error;
 use soapstone::crypto::Certificate;
 use soapstone_store::tls_revocation::{Shown, TlsRevocation};
 
+use crate::config::admin::AdminConfig;
 use crate::config::limits::GatewayLimits;
 use crate::shares::Client;
 use crate::wire::budget::Reservation;
@@ -30,6 +31,8 @@ pub(crate) struct Connection {
     pub(crate) client: Arc<Client>,
     /// The same by the certificate that was shown.
     pub(crate) partner: Option<Arc<Client>>,
+    /// Who might ask when the connection was made, at the listener of health and metrics.
+    pub(crate) admin: Option<Arc<AdminConfig>>,
 }
 
 impl Connection {

@@ -16,6 +16,7 @@ use std::net::IpAddr;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use super::admission::let_in;
 use super::agreements::agreements;
 use super::backends::backends;
 use super::candidates::{Question, candidates};
@@ -23,9 +24,10 @@ use super::console;
 use super::operations::operations;
 use super::snapshot::exposition;
 use super::state::State;
+use crate::exchange::connection::Connection;
 use crate::observe::metrics::Detail;
 use crate::observe::record::Records;
-use crate::wire::reply::Reply;
+use crate::wire::reply::{Reply, text};
 
 /// Whether a path is answered here when no route serves it.
 pub(crate) fn knows(path: &str) -> bool {
@@ -60,20 +62,21 @@ pub(crate) async fn answer(
 pub(crate) async fn answer_alone<B>(
     state: &State,
     request: &Request<B>,
-    peer: IpAddr,
+    connection: &Connection,
 ) -> Response<Reply> {
     let (method, path) = (request.method(), request.uri().path());
+    let peer = connection.peer.ip();
     let is_health = matches!(path, "/healthz" | "/readyz");
-    let access = state.admin.as_ref().filter(|_| !is_health);
-    if let Some(access) = access
-        && !access.admits(request.headers().get(header::AUTHORIZATION))
+    let admin = state.admin().filter(|_| !is_health);
+    if let Some(admin) = &admin
+        && let Err(refused) = let_in(admin, request, connection)
     {
-        return unauthorized();
+        return refused.response();
     }
-    if let Some(access) = access
-        && access.console
+    if let Some(admin) = &admin
+        && admin.access.console
         && *method == Method::GET
-        && let Some(page) = console::answer(state, path)
+        && let Some(page) = console::answer(state, path, peer).await
     {
         return page;
     }
@@ -87,16 +90,6 @@ pub(crate) async fn answer_alone<B>(
         };
     }
     answer(state, method, path, Detail::Everything, Some(peer)).await
-}
-
-fn unauthorized() -> Response<Reply> {
-    let why = "the token of `admin` is needed: Authorization: Bearer …, or as a password\n";
-    let mut response = text(StatusCode::UNAUTHORIZED, "text/plain", why.to_owned());
-    let challenge = HeaderValue::from_static("Basic realm=\"soapstone\", charset=\"UTF-8\"");
-    response
-        .headers_mut()
-        .insert(header::WWW_AUTHENTICATE, challenge);
-    response
 }
 
 async fn answer_known(
@@ -150,7 +143,7 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
                     "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements, /refused\n",
                 );
             }
-            Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {
+            Some(_) if !records.are_for(peer) => {
                 let why = "messages are for this host alone, unless `record.seal_key` seals them\n";
                 return text(StatusCode::FORBIDDEN, "text/plain", why.to_owned());
             }
@@ -184,13 +177,4 @@ async fn readiness(state: &State) -> Response<Reply> {
         let _ = writeln!(body, "warming up: {path}");
     }
     text(status, "text/plain", body)
-}
-
-fn text(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {
-    let mut response = Response::new(Reply::whole(body));
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    response
 }

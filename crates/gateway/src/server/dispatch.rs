@@ -37,7 +37,7 @@ pub(super) async fn answer(
     }
     let path = request.uri().path();
     let Some(route) = serving.routes.find(path) else {
-        if admin::knows(path) && state.admin.is_none() {
+        if admin::knows(path) && state.admin().is_none() {
             return admin::answer(state, request.method(), path, Detail::Classes, None).await;
         }
         resources.metrics.unrouted.fetch_add(1, Ordering::Relaxed);

@@ -130,12 +130,17 @@ impl Listener {
     fn begin(&self, stream: TcpStream, peer: SocketAddr) {
         let metrics = &self.state.resources.metrics;
         let serving = self.state.current.serving();
-        let (most, tls) = match self.role {
+        let (most, tls, admin) = match self.role {
             Role::Gateway => {
                 let most = self.state.most_connections(serving.limits.connections);
-                (most, serving.tls.clone())
+                (most, serving.tls.clone(), None)
             }
-            Role::Admin => (ADMIN_CONNECTIONS, None),
+            Role::Admin => {
+                let admin = self.state.admin();
+                let tls = admin.as_ref().and_then(|admin| admin.tls.as_ref());
+                let tls = tls.map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
+                (ADMIN_CONNECTIONS, tls, admin)
+            }
         };
         let open = self.role.connections(&self.state);
         if open.fetch_add(1, Ordering::Relaxed) >= most {
@@ -163,6 +168,7 @@ impl Listener {
             peer,
             client,
             partner: None,
+            admin,
         };
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
         let (role, state) = (self.role, Arc::clone(&self.state));
@@ -226,6 +232,8 @@ async fn serve(
             let shown = shown.and_then(|shown| Certificate::from_der(shown.first()?).ok());
             let subject = shown.as_ref().map(|shown| shown.subject().to_owned());
             connection.client_certificate = shown.map(Arc::new);
+            // An operator is no partner.
+            let subject = subject.filter(|_| role == Role::Gateway);
             let Some(_held) = hold_for_partner(&state, &mut connection, subject) else {
                 let metrics = &state.resources.metrics;
                 metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
@@ -350,10 +358,7 @@ impl Served {
     async fn answer(&self, request: Request<Incoming>) -> Response<Reply> {
         match self.role {
             Role::Gateway => dispatch::answer(&self.state, &self.connection, request).await,
-            Role::Admin => {
-                let peer = self.connection.peer.ip();
-                admin::answer_alone(&self.state, &request, peer).await
-            }
+            Role::Admin => admin::answer_alone(&self.state, &request, &self.connection).await,
         }
     }
 }

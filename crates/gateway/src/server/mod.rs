@@ -5,6 +5,7 @@
 
 mod activity;
 mod admin;
+mod admission;
 mod agreements;
 mod backends;
 mod candidates;
@@ -14,6 +15,7 @@ mod console;
 mod current;
 mod descriptors;
 mod dispatch;
+pub(crate) mod explaining;
 mod janitor;
 mod key_usage;
 mod lingering;

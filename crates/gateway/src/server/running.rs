@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::current::Current;
+use super::explaining::RefusedMessage;
 use super::listener::{Listener, Phase, Role};
 use super::registry::{self, Discovered, RegistryClient};
 use super::snapshot::exposition;
@@ -154,12 +155,11 @@ pub(crate) async fn begin(
         }
     };
     let current = Current::new(build(Opened::new(config)?, None, &routes));
-    let access = admin.map(|admin| admin.access);
     let state = State::new(
         current,
         resources,
         routes,
-        access,
+        admin,
         fitting,
         (registry, discovered),
     );
@@ -216,10 +216,17 @@ impl Running {
         exposition(&self.state, Detail::Everything)
     }
 
+    /// Has refused messages that were recorded explained at the admin listener's console: one at a
+    /// time, on a thread that gives way to all others. What was handed over first stays.
+    pub fn explain_with(&self, explain: impl Fn(RefusedMessage) -> String + Send + Sync + 'static) {
+        self.state.explaining.set(Arc::new(explain));
+    }
+
     /// Takes another configuration into use: its routes, limits, times and traces for requests that
-    /// come from now on, its certificate for connections that come from now on. Addresses, workers,
-    /// the room for messages and the log stay as they were when the gateway started. Where a store
-    /// cannot be opened any more, the log says so, and the former configuration stays in use.
+    /// come from now on, its certificate for connections that come from now on, and who may ask at
+    /// `admin`. Addresses, workers, the room for messages and the log stay as they were when
+    /// the gateway started. Where a store cannot be opened any more, the log says so, and the
+    /// former configuration stays in use.
     pub fn reload(&self, config: Config) {
         if let Err(error) = self.take_into_use(config) {
             self.tell_unusable(&error);
@@ -240,6 +247,7 @@ impl Running {
     pub(super) fn take_into_use(&self, mut config: Config) -> Result<(), StartError> {
         let state = &self.state;
         let traces = config.traces.take();
+        let admin = config.admin.take();
         state.discovered.take_over(config.sources());
         let config = config.resolved(&state.discovered.known());
         let opened = Opened::new(config)?;
@@ -250,6 +258,7 @@ impl Running {
             .current
             .replace(|former| build(opened, Some(former), &state.routes));
         state.resources.traces.configure(traces);
+        state.replace_admin(admin);
         let metrics = &state.resources.metrics;
         metrics.reloads.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -331,6 +340,7 @@ impl Running {
         let workers = self.state.resources.executor.workers();
         // What stores were asked for clients that have gone. Tries that are cut off stay counted.
         let _ = tokio::time::timeout(FAREWELL, workers.all_back()).await;
+        let _ = tokio::time::timeout(FAREWELL, self.state.explaining.end()).await;
         if let Some(admin) = &mut self.admin {
             admin.end().await;
         }

@@ -2,14 +2,15 @@
 //!
 //! The rule kept here: only the server knows all of it. Every other room is handed what it needs.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::cold::Cold;
 use super::current::Current;
+use super::explaining::Explaining;
 use super::readiness::Readiness;
 use super::registry::{Discovered, RegistryClient};
-use crate::config::admin::AdminAccess;
+use crate::config::admin::AdminConfig;
 use crate::exchange::resources::Resources;
 use crate::route::build::RouteResources;
 
@@ -25,7 +26,9 @@ pub(crate) struct State {
     /// Whether `/readyz` says that the gateway will end.
     draining: AtomicBool,
     /// Who may ask the listener of health and metrics, if they have one of their own.
-    pub(crate) admin: Option<AdminAccess>,
+    admin: RwLock<Option<Arc<AdminConfig>>>,
+    /// What explains refused messages to operators.
+    pub(crate) explaining: Explaining,
     /// How many clients there are file descriptors for.
     pub(crate) fitting: Option<u64>,
     /// What speaks to the registry, if there is one.
@@ -40,7 +43,7 @@ impl State {
         current: Current,
         resources: Resources,
         routes: RouteResources,
-        admin: Option<AdminAccess>,
+        admin: Option<AdminConfig>,
         fitting: Option<u64>,
         (registry, discovered): (Option<Arc<RegistryClient>>, Discovered),
     ) -> Self {
@@ -56,10 +59,25 @@ impl State {
             routes,
             readiness: Readiness::default(),
             draining: AtomicBool::new(false),
-            admin,
+            admin: RwLock::new(admin.map(Arc::new)),
+            explaining: Explaining::default(),
             fitting,
             registry,
             discovered,
+        }
+    }
+
+    /// Who may ask the listener of health and metrics now; `None` if they have none of their own.
+    pub(crate) fn admin(&self) -> Option<Arc<AdminConfig>> {
+        let admin = self.admin.read().unwrap_or_else(PoisonError::into_inner);
+        admin.clone()
+    }
+
+    /// Lets others ask from now on, if there is such a listener.
+    pub(crate) fn replace_admin(&self, admin: Option<AdminConfig>) {
+        let mut current = self.admin.write().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(current), Some(admin)) = (current.as_mut(), admin) {
+            *current = Arc::new(admin);
         }
     }
 

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use http::{HeaderValue, Response, StatusCode, header};
+
 use super::body::{Passing, Way};
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Download;
@@ -16,4 +18,14 @@ impl Reply {
     pub(crate) fn streamed(body: Download, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
         Self::bounded(body, Way::Down, limit, metrics)
     }
+}
+
+/// A whole answer in a media type of text.
+pub(crate) fn text(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(body));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
 }

@@ -4,12 +4,14 @@ use http::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use soapstone_gateway::Running;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, gateway_before, get, post, send};
+use crate::support::{
+    Answer, Backend, ENVELOPE, Folder, gateway_before, get, post, send, to_admin,
+};
 
 const TOKEN: &str = "5f0c9d3a7e1b4628a1d2c3b4e5f60718";
 
 async fn asked(gateway: &Running, path: &str, token: Option<&str>) -> Answer {
-    let mut request = get(path);
+    let mut request = to_admin(path);
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}")).expect("a value");
         request.headers_mut().insert(AUTHORIZATION, value);
@@ -152,4 +154,106 @@ async fn a_console_that_is_not_wanted_is_not_there() {
     let beside = gateway_before(backend.address, "").await;
     let answer = send(beside.address(), get("/console/state")).await;
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
+}
+
+/// A gateway that records refused messages in the clear, and the id of the message that it has
+/// refused.
+async fn with_a_record(more: &str) -> (Running, String, Folder, Backend) {
+    let (folder, backend) = (Folder::with_keys(), Backend::echo().await);
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = {{ listen = \"127.0.0.1:0\", token = \"{TOKEN}\" }}\n\
+         record = {{ refused = 9, plaintext = true{more} }}\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/books\"\n\
+         [routes.inbound]\nusers = [{{ name = \"alice\", password = \"not for the page\" }}]\n\
+         security = {{ mechanism = \"username\", password = \"text\" }}\n",
+        backend.address
+    );
+    let gateway = folder.gateway(&text).await;
+    send(gateway.address(), post("/books", ENVELOPE)).await;
+    let listed = asked(&gateway, "/refused", Some(TOKEN)).await;
+    let listed: serde_json::Value = serde_json::from_str(&listed.body).expect("JSON");
+    let id = listed[0]["id"].as_str().expect("an id").to_owned();
+    (gateway, id, folder, backend)
+}
+
+async fn explained(gateway: &Running, id: &str, token: Option<&str>) -> Answer {
+    asked(gateway, &format!("/console/explained/{id}"), token).await
+}
+
+#[tokio::test]
+async fn a_recorded_message_is_explained_to_whoever_may_have_it_and_to_nobody_else() {
+    let (gateway, id, _folder, _backend) = with_a_record("").await;
+    let unable = explained(&gateway, &id, Some(TOKEN)).await;
+    assert_eq!(unable.status, StatusCode::NOT_FOUND);
+    gateway.explain_with(|message| {
+        let text = String::from_utf8_lossy(&message.bytes).into_owned();
+        format!("explained {}: {text}", message.id)
+    });
+    let told = explained(&gateway, &id, Some(TOKEN)).await;
+    assert_eq!(told.status, StatusCode::OK);
+    assert_eq!(told.body, format!("explained {id}: {ENVELOPE}"));
+    // It has markup of a stranger in it, which is no page.
+    assert_eq!(told.headers[CONTENT_TYPE], "text/plain; charset=utf-8");
+    assert_eq!(told.headers["x-content-type-options"], "nosniff");
+    assert_eq!(told.headers["cache-control"], "no-store");
+    for token in [None, Some("another")] {
+        let answer = explained(&gateway, &id, token).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+        assert!(!answer.body.contains(&id), "{}", answer.body);
+    }
+    let unknown = explained(&gateway, "p-r1", Some(TOKEN)).await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    // The address of the routes has no console.
+    let beside = send(gateway.address(), get(&format!("/console/explained/{id}"))).await;
+    assert_eq!(beside.status, StatusCode::NOT_FOUND);
+    let mut asking = post(&format!("/console/explained/{id}"), "");
+    let bearer = HeaderValue::from_str(&format!("Bearer {TOKEN}")).expect("a value");
+    asking.headers_mut().insert(AUTHORIZATION, bearer);
+    let admin = gateway.admin_address().expect("it has one");
+    assert_eq!(
+        send(admin, asking).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+}
+
+#[tokio::test]
+async fn a_sealed_record_is_explained_to_the_holder_of_its_key_alone() {
+    let key = "ab".repeat(32);
+    let (gateway, id, _folder, _backend) = with_a_record(&format!(", seal_key = \"{key}\"")).await;
+    gateway.explain_with(|_| panic!("it is not asked"));
+    let answer = explained(&gateway, &id, Some(TOKEN)).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    let expected = "the message is not explained here: it is sealed with `record.seal_key`\n";
+    assert_eq!(answer.body, expected);
+    let state = asked(&gateway, "/console/state", Some(TOKEN)).await;
+    assert!(state.body.contains("\"explains\":false"), "{}", state.body);
+}
+
+#[tokio::test]
+async fn a_second_message_waits_for_no_explanation_of_the_first_and_no_worker_does() {
+    let (gateway, id, _folder, _backend) = with_a_record("").await;
+    let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
+    let (goes_on, waits) = std::sync::mpsc::channel::<()>();
+    let waits = std::sync::Mutex::new(waits);
+    gateway.explain_with(move |_| {
+        let _ = begun.send(());
+        let _ = waits.lock().expect("it is ours").recv();
+        "explained".to_owned()
+    });
+    let gateway = std::sync::Arc::new(gateway);
+    let first = {
+        let (gateway, id) = (std::sync::Arc::clone(&gateway), id.clone());
+        tokio::spawn(async move { explained(&gateway, &id, Some(TOKEN)).await })
+    };
+    has_begun.recv().await.expect("it begins");
+    let second = explained(&gateway, &id, Some(TOKEN)).await;
+    assert_eq!(second.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(
+        second.body,
+        "another message is being explained; ask again\n"
+    );
+    // Messages are worked on meanwhile.
+    let refused = send(gateway.address(), post("/books", ENVELOPE)).await;
+    assert_eq!(refused.status, StatusCode::INTERNAL_SERVER_ERROR);
+    goes_on.send(()).expect("it waits");
+    assert_eq!(first.await.expect("it ends").body, "explained");
 }

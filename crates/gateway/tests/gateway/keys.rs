@@ -37,6 +37,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             table([
                 ("listen", value("\"127.0.0.1:1\"")),
                 ("console", value("false")),
+                (
+                    "tls",
+                    table([
+                        ("key", value("\"key.pem\"")),
+                        ("revocation", table([("ocsp", value("true"))])),
+                    ]),
+                ),
             ]),
         ),
         (

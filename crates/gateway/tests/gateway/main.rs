@@ -31,6 +31,7 @@ mod limits;
 mod mistakes;
 mod needs;
 mod operations;
+mod operators;
 mod pass_through;
 mod peer_clock;
 mod policies;

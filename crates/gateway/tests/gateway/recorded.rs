@@ -8,7 +8,7 @@ use soapstone::crypto::base64;
 use soapstone_gateway::{Config, Running};
 
 use crate::secured::{client, secured, service};
-use crate::support::{Backend, ENVELOPE, Folder, Said, get, post, send};
+use crate::support::{Backend, ENVELOPE, Folder, Said, get, post, send, to_admin};
 
 async fn gateway(folder: &Folder, backend: &Backend, record: &str, mechanism: &str) -> Running {
     let text = format!(
@@ -22,7 +22,7 @@ async fn gateway(folder: &Folder, backend: &Backend, record: &str, mechanism: &s
 
 async fn asked(gateway: &Running, path: &str) -> (StatusCode, Value) {
     let admin = gateway.admin_address().expect("it is configured");
-    let answer = send(admin, get(path)).await;
+    let answer = send(admin, to_admin(path)).await;
     let body = serde_json::from_str(&answer.body).unwrap_or(Value::Null);
     (answer.status, body)
 }

@@ -146,6 +146,14 @@ pub(crate) fn get(uri: &str) -> Request<Full<Bytes>> {
     Request::get(uri).body(Full::default()).expect("a request")
 }
 
+/// The same to the admin listener of this host, by its address.
+pub(crate) fn to_admin(path: &str) -> Request<Full<Bytes>> {
+    let mut request = get(path);
+    let host = HeaderValue::from_static("127.0.0.1:9901");
+    request.headers_mut().insert("host", host);
+    request
+}
+
 /// Sends a request over a connection of its own.
 pub(crate) async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
     let stream = TcpStream::connect(address).await.expect("somebody listens");

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use soapstone::crypto::{SymmetricKey, base64, hexadecimal, sealed_storage};
 
-use crate::admin;
+use crate::admin::{self, Credentials};
 use crate::failure::Failure;
 use crate::files;
 
@@ -22,12 +22,12 @@ pub(super) struct Recorded {
 }
 
 /// Fetches the message of an id. `seal_key` is the file with the key of the gateway's `record`,
-/// and `token` the one with the token of its `admin`.
+/// and `shown` what its `admin` is shown.
 pub(super) fn fetch(
     gateway: &str,
     id: &str,
     seal_key: Option<&Path>,
-    token: Option<&Path>,
+    shown: Credentials<'_>,
 ) -> Result<Recorded, Failure> {
     let is_id = |one: char| one.is_ascii_alphanumeric() || one == '-';
     if id.is_empty() || !id.chars().all(is_id) {
@@ -35,7 +35,7 @@ pub(super) fn fetch(
             "a line of the log has it as `record`; `/refused` of the admin listener lists all";
         return Err(Failure::new(format_args!("`{id}` is no id of a record")).with_hint(hint));
     }
-    let body = admin::get(gateway, &format!("/refused/{id}"), token)?;
+    let body = admin::get(gateway, &format!("/refused/{id}"), shown)?;
     let unreadable = |what: &str| Failure::new(format_args!("{gateway}: {what}"));
     let record: Value = serde_json::from_slice(&body)
         .map_err(|_| unreadable("the answer is no JSON of a gateway's admin listener"))?;

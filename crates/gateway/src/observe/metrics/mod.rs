@@ -16,12 +16,14 @@ mod routes;
 mod snapshot;
 mod text;
 mod times;
+mod weak;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use soapstone::endpoint::Step;
 use soapstone::trust::TrustFaultCode;
 use soapstone_broker::Reason;
@@ -35,6 +37,7 @@ pub(crate) use operations::{CountedCall, OperationMetrics, Operations};
 pub(crate) use snapshot::{Detail, Snapshot};
 use times::Histogram;
 pub(crate) use times::{CallSample, TimesSample};
+use weak::WeakUses;
 
 /// Every step of an endpoint's work on a message.
 const STEPS: [Step; 7] = [
@@ -94,7 +97,7 @@ pub(crate) struct RouteMetrics {
     denials: Tally<&'static str>,
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
-    weak: Tally<(Direction, &'static str)>,
+    weak: WeakUses,
     /// Items of Security headers that were not read, by side.
     ignored: Tally<(Direction, &'static str)>,
     /// Messages that were let through although they break a rule of the Basic Security Profile, by
@@ -173,7 +176,7 @@ impl RouteMetrics {
             failures: Tally::default(),
             denials: Tally::default(),
             faults: Tally::default(),
-            weak: Tally::default(),
+            weak: WeakUses::default(),
             ignored: Tally::default(),
             bsp_breaches: Tally::default(),
             unproven_blocks: Default::default(),
@@ -342,7 +345,7 @@ impl RouteMetrics {
 
     /// A weak algorithm was used because the plan names it.
     pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
-        self.weak.add((side, algorithm));
+        self.weak.add(side, algorithm, Timestamp::now());
     }
 
     /// An item of a Security header was not read because the plan ignores it.

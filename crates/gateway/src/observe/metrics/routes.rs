@@ -177,8 +177,20 @@ pub(super) fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mu
     let help = "Uses of weak algorithms that a plan allows.";
     out.family(("soapstone_weak_algorithm_uses_total", COUNTER, help))
         .counts(routes, "algorithm", |route| {
-            of_sides(route, route.weak.entries())
+            of_sides(route, route.weak.entries(|uses| uses.count))
         });
+    if detail == Detail::Everything {
+        let help = "When a weak algorithm was used first since the start, in seconds since 1970.";
+        out.family(("soapstone_weak_algorithm_first_use_seconds", GAUGE, help))
+            .counts(routes, "algorithm", |route| {
+                of_sides(route, route.weak.entries(|uses| uses.first))
+            });
+        let help = "When a weak algorithm was used last, in seconds since 1970.";
+        out.family(("soapstone_weak_algorithm_last_use_seconds", GAUGE, help))
+            .counts(routes, "algorithm", |route| {
+                of_sides(route, route.weak.entries(|uses| uses.last))
+            });
+    }
     let help = "Items of Security headers that a plan ignores.";
     out.family(("soapstone_ignored_items_total", COUNTER, help))
         .counts(routes, "item", |route| {

@@ -7,6 +7,7 @@ mod clear;
 mod form;
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -107,6 +108,12 @@ impl Records {
         self.config.seal_key.is_some()
     }
 
+    /// Whether messages are told to an asker at that address: sealed to all, otherwise on this host
+    /// alone.
+    pub(crate) fn are_for(&self, peer: IpAddr) -> bool {
+        self.gives_sealed() || peer.to_canonical().is_loopback()
+    }
+
     /// A copy of a message, which takes room of all messages in hand. That of a package is a file
     /// that begins with a header; `package` is its `Content-Type`.
     pub(crate) fn copy(
@@ -199,6 +206,23 @@ impl Records {
             fields["message"] = message.into();
         }
         Some(fields)
+    }
+
+    /// The message of a record as it arrived, and when it was refused; `None` if there is no such
+    /// record.
+    ///
+    /// # Errors
+    /// Why the message is not told.
+    pub(crate) fn message(&self, id: &str) -> Option<Result<(Timestamp, Vec<u8>), &'static str>> {
+        let kept = self.kept();
+        let record = kept.records.iter().find(|record| record.id == id)?;
+        let sealed = match (&record.content, self.gives_sealed()) {
+            (Err(why), _) => return Some(Err(why)),
+            (Ok(_), true) => return Some(Err("it is sealed with `record.seal_key`")),
+            (Ok(sealed), false) => sealed,
+        };
+        let opened = sealed_storage::open(&self.key, id.as_bytes(), sealed).ok()?;
+        Some(Ok((record.time, opened.expose().clone())))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -318,6 +342,8 @@ mod tests {
         let sealed = base64::decode_xml_to_vec(message.as_bytes()).expect("base64");
         let opened = sealed_storage::open(&key, id.as_bytes(), &sealed).expect("the key");
         assert_eq!(opened.expose(), SEALED);
+        let told = records.message(&id).expect("its record");
+        assert_eq!(told, Err("it is sealed with `record.seal_key`"));
     }
 
     #[test]

@@ -3,13 +3,17 @@
 //! ```text
 //! /console          the page; its style and its script beside it, nothing from elsewhere
 //! /console/state    what is known now, as JSON
+//! /console/explained/ID   why a recorded message was refused, as text
 //! /console/events   the same as server-sent events: one, and the browser asks again in two seconds
 //! ```
 //!
 //! The rule kept here: the page shows what the metrics and the log tell anyway, and what is said by
 //! strangers is text in it, never markup.
 
+mod explained;
 mod state;
+
+use std::net::IpAddr;
 
 use http::{HeaderValue, Response, StatusCode, header};
 
@@ -25,7 +29,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Answers a path of the console; `None` if it is none of its paths.
-pub(crate) fn answer(state: &State, path: &str) -> Option<Response<Reply>> {
+pub(crate) async fn answer(state: &State, path: &str, peer: IpAddr) -> Option<Response<Reply>> {
+    if let Some(id) = path.strip_prefix("/console/explained/") {
+        let (status, text) = explained::told(state, id, peer).await;
+        return Some(page(status, "text/plain; charset=utf-8", text));
+    }
     let (media_type, body) = match path {
         "/" | "/console" => ("text/html; charset=utf-8", PAGE.to_owned()),
         "/console/page.css" => ("text/css; charset=utf-8", STYLE.to_owned()),
@@ -37,8 +45,13 @@ pub(crate) fn answer(state: &State, path: &str) -> Option<Response<Reply>> {
         ),
         _ => return None,
     };
+    Some(page(StatusCode::OK, media_type, body))
+}
+
+/// An answer that loads nothing, and that nobody keeps.
+fn page(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {
     let mut response = Response::new(Reply::whole(body));
-    *response.status_mut() = StatusCode::OK;
+    *response.status_mut() = status;
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_TYPE, media_type),
@@ -49,5 +62,5 @@ pub(crate) fn answer(state: &State, path: &str) -> Option<Response<Reply>> {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    Some(response)
+    response
 }

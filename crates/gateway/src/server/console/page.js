@@ -150,10 +150,38 @@ const refused = now => {
     return parts;
   }
   const list = Array.isArray(kept) ? kept : (kept.refused || []);
-  const lines = list.map(record => [(record.time || "").slice(0, 19).replace("T", " "), record.route || "", record.reason || "", record.cause || "",
-    make("code", `soapstone explain --gateway ${location.origin} ${record.id}`)]);
-  parts.push(make("h3", "The last ones"), table(["time (UTC)", "route", "reason", "cause", "explain it"], lines, "None is kept."));
+  const how = record => {
+    if (record.not_kept) return make("span", `not kept: ${record.not_kept}`, "soft");
+    return now.state.explains ? button(record.id) : make("code", `soapstone explain --gateway ${location.origin} ${record.id}`);
+  };
+  // The button stands first: a phone shows it without scrolling.
+  const lines = list.map(record => [how(record), (record.time || "").slice(0, 19).replace("T", " "), record.route || "", record.reason || "",
+    record.cause || ""]);
+  parts.push(make("h3", "The last ones"), table(["explain it", "time (UTC)", "route", "reason", "cause"], lines, "None is kept."));
   return parts;
+};
+
+// The explanation stands in an element of its own, which is not drawn anew with the figures.
+const button = id => {
+  const it = make("button", "explain");
+  it.type = "button";
+  it.dataset.id = id;
+  it.addEventListener("click", () => explain(id));
+  return it;
+};
+
+const explain = async id => {
+  const place = document.getElementById("explained");
+  const text = make("pre", "Explaining …");
+  place.replaceChildren(make("h3", `Why ${id} was refused`), text,
+    make("p", `The same, with the endpoint file: soapstone explain --gateway ${location.origin} ${id} --config FILE`, "soft"));
+  try {
+    const answer = await fetch(`/console/explained/${encodeURIComponent(id)}`, { headers: { accept: "text/plain" } });
+    text.textContent = await answer.text();
+  } catch {
+    text.textContent = "The gateway does not answer.";
+  }
+  place.scrollIntoView({ block: "nearest" });
 };
 
 const agreements = now => {
@@ -232,9 +260,13 @@ const weak = now => {
     const endpoint = route && route[labels.direction];
     const end = endpoint && endpoint.ends[labels.algorithm];
     const until = end ? make("span", `until ${end.slice(0, 10)}`, "good") : make("span", "no end is set", "warn");
-    return [labels.route, labels.direction, labels.algorithm, until, String(value)];
+    const day = which => {
+      const [found] = matching(now.samples, `soapstone_weak_algorithm_${which}_use_seconds`, labels);
+      return found ? new Date(found.value * 1000).toISOString().slice(0, 16).replace("T", " ") : "";
+    };
+    return [labels.route, labels.direction, labels.algorithm, until, String(value), day("first"), day("last")];
   });
-  return [table(["route", "direction", "algorithm", "allowed", "#uses"], rows, "None was used since the start.")];
+  return [table(["route", "direction", "algorithm", "allowed", "#uses", "first (UTC)", "last (UTC)"], rows, "None was used since the start.")];
 };
 
 const show = state => {
@@ -246,8 +278,10 @@ const show = state => {
   if (state.warming_up.length > 0) parts.push(`warming up: ${state.warming_up.join(", ")}`);
   document.getElementById("summary").textContent = parts.join(" · ");
   const open = new Set([...document.querySelectorAll("details[open]")].map(it => it.dataset.name));
+  const focused = document.activeElement && document.activeElement.dataset.id;
   for (const [id, draw] of Object.entries({ routes, operations, refused, agreements, steps, fill, certificates, weak }))
     document.getElementById(id).replaceChildren(...draw(now));
+  if (focused) [...document.querySelectorAll("#refused button")].find(it => it.dataset.id === focused)?.focus();
   document.querySelectorAll("details").forEach((it, place) => {
     it.dataset.name = `${place} ${it.firstChild.textContent}`;
     it.open = open.has(it.dataset.name);

@@ -35,6 +35,7 @@ pub(super) fn now(state: &State) -> Value {
         "routes": routes,
         "certificates": certificates.collect::<Vec<_>>(),
         "refused": refused.map(|records| records.list()),
+        "explains": state.explaining.is_able() && refused.is_some_and(|it| !it.gives_sealed()),
         "metrics": exposition(state, Detail::Everything),
     })
 }

@@ -9,7 +9,7 @@ use super::{
     contents, gateway, of_backend, opening, packed, part, parts, plain, request, request_with,
     secured, securing,
 };
-use crate::support::{Backend, Folder, Said, get, send};
+use crate::support::{Backend, Folder, Said, send, to_admin};
 
 /// Sends each message to an inbound gateway. None arrives at the backend, and each is refused for
 /// its cause.
@@ -284,10 +284,10 @@ async fn a_refused_package_is_recorded_as_a_file_that_can_be_read() {
         let answer = send(service.address(), request_with(&message)).await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
         let admin = service.admin_address().expect("it is configured");
-        let listed = send(admin, get("/refused")).await.body;
+        let listed = send(admin, to_admin("/refused")).await.body;
         let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
         let id = listed[0]["id"].as_str().expect("a record");
-        let found = send(admin, get(&format!("/refused/{id}"))).await.body;
+        let found = send(admin, to_admin(&format!("/refused/{id}"))).await.body;
         let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
         assert_eq!(found.get("message").is_some(), is_kept, "{found}");
         let Some(kept) = found["message"].as_str() else {
