@@ -21,7 +21,10 @@
 //! done, sockets do not wait for long.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::too_many_lines, clippy::large_futures)
+)]
 
 mod config;
 mod conversation;

@@ -6,7 +6,10 @@
 //! The rule kept here: everything that an application needs is reachable from this crate.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::too_many_lines, clippy::large_futures)
+)]
 
 pub mod attempts;
 pub mod cancellations;
