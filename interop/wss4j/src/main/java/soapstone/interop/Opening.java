@@ -1,6 +1,8 @@
 package soapstone.interop;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
 import javax.security.auth.callback.Callback;
@@ -50,6 +52,7 @@ final class Opening {
     private final String encrypted;
     private final String user;
     private final String password;
+    private final byte[] sharedKey;
     private final Attachments attachments;
     private final String attachmentsOut;
     private final WSSecurityEngine engine = new WSSecurityEngine();
@@ -60,8 +63,10 @@ final class Opening {
         crypto = Keys.crypto(options);
         rsa15 = suite.keyTransport().endsWith("rsa-1_5");
         passwordKeys = options.optional("password-keys") != null;
-        algorithms.addSignatureMethod(
-            mechanism == Mechanism.SECURE_CONVERSATION || passwordKeys ? suite.symmetricSignature() : suite.signature());
+        String shared = options.optional("shared-key");
+        sharedKey = shared == null ? null : Files.readAllBytes(Path.of(shared));
+        boolean symmetric = mechanism == Mechanism.SECURE_CONVERSATION || passwordKeys || sharedKey != null;
+        algorithms.addSignatureMethod(symmetric ? suite.symmetricSignature() : suite.signature());
         algorithms.addC14nAlgorithm(Suite.EXCLUSIVE);
         algorithms.addDigestAlgorithm(suite.digest());
         algorithms.addTransformAlgorithm(Suite.EXCLUSIVE);
@@ -132,6 +137,10 @@ final class Opening {
                 if (callback instanceof WSPasswordCallback asked) {
                     if (asked.getUsage() == WSPasswordCallback.SECURITY_CONTEXT_TOKEN) {
                         asked.setKey(Conversation.SECRET);
+                        continue;
+                    }
+                    if (asked.getUsage() == WSPasswordCallback.SECRET_KEY) {
+                        asked.setKey(sharedKey);
                         continue;
                     }
                     boolean ofUser = asked.getUsage() == WSPasswordCallback.USERNAME_TOKEN;
