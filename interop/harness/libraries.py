@@ -1,7 +1,8 @@
 """Client libraries that sign XML and know little of WS-Security, each against the inbound gateway.
 
 node-soap, suds and goxmldsig: what each writes by itself, option by option. The endpoints say what such a client needs
-(`ids`, for one), and nothing weaker.
+(`ids`, for one), and nothing weaker. The bytes of each call go to WSS4J as well, with the demands of the same endpoint: each
+option set that WSS4J accepts is one that an endpoint of ours accepts.
 """
 
 import importlib.util
@@ -10,7 +11,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import installing
+from . import installing, same_bytes, tap, wss4j
 from .gateways import USER, Route, running
 from .installing import INTEROP
 from .processes import Failure
@@ -25,6 +26,8 @@ EXCLUSIVE = "http://www.w3.org/2001/10/xml-exc-c14n#"
 RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 RSA_SHA1 = "http://www.w3.org/2000/09/xmldsig#rsa-sha1"
 SHA1 = "http://www.w3.org/2000/09/xmldsig#sha1"
+# WSS4J reads no certificate that stands in a `ds:KeyInfo` without a reference around it.
+BARE = "Unsupported KeyInfo type"
 ECHO = "urn:soapstone:services:echo"
 
 
@@ -61,13 +64,16 @@ class Case:
     versions: tuple = ("11", "12")
     refused: bool = False
     program: list = field(default_factory=list)
+    # What WSS4J says, where it refuses what we accept.
+    unread: str = ""
 
 
 def node(name, route, security="certificate", options=None, **more):
     """node-soap with some options."""
     refused = more.pop("refused", False)
+    unread = more.pop("unread", "")
     wanted = {"security": security, "options": options or {}, **more}
-    return Case("node-soap", name, route, wanted, refused=refused, program=NODE)
+    return Case("node-soap", name, route, wanted, refused=refused, program=NODE, unread=unread)
 
 
 def cases():
@@ -97,8 +103,8 @@ def cases():
     yield Case("suds", "user, nonce", "text", {"nonce": True, "timestamp": False}, ("11",), program=SUDS)
     wrong = {"nonce": True, "timestamp": True, "password": "guess"}
     yield Case("suds", "wrong password", "text", wrong, ("11",), refused=True, program=SUDS)
-    yield Case("goxmldsig", "enveloped", "upper", {"enveloped": True}, program=GO)
-    yield Case("goxmldsig", "detached", "upper", {"enveloped": False}, program=GO)
+    yield Case("goxmldsig", "enveloped", "upper", {"enveloped": True}, program=GO, unread=BARE)
+    yield Case("goxmldsig", "detached", "upper", {"enveloped": False}, program=GO, unread=BARE)
     yield Case("goxmldsig", "where ID is no id", "body", {"enveloped": True}, refused=True, program=GO)
 
 
@@ -115,20 +121,38 @@ def run(report, soapstone, keys, folder):
     """Every option set, in the versions of SOAP that the library has."""
     folder = Path(folder)
     common = {"user": USER[0], "password": USER[1], "key": str(keys.key("client")), "certificate": str(keys.certificate("client"))}
-    with running(soapstone, keys, folder, ROUTES) as gateways:
+    accepted = [case.wanted for case in cases() if not case.refused]
+    with (
+        running(soapstone, keys, folder, ROUTES) as gateways,
+        tap.before(gateways.inbound) as passed,
+        wss4j.peer(folder / "wss4j.log") as peer,
+    ):
         for case in cases():
             for version in case.versions:
                 name = f"{case.client}, {case.name}, SOAP 1.{int(version) - 10}"
                 # One text twice within a second is one message twice, which is refused as a replay.
                 text = f"{name}: světe! <&> \N{GRINNING FACE}"
                 wanted = {**common, "namespace": ECHO, "soap": version, "text": text, **case.wanted}
-                words = [*case.program, f"{gateways.inbound}/{case.route}/echo", json.dumps(wanted)]
+                words = [*case.program, f"{passed.address}/{case.route}/echo", json.dumps(wanted)]
 
                 def test(case=case, words=words):
                     _expect(case, _result(folder, *words))
 
+                passed.requests.clear()
                 outcome = "refused" if case.refused else "accepted"
                 report.check("libraries", name, outcome, test)
+                is_accepted = case.wanted in accepted
+                _same_bytes(report, name, case, is_accepted, passed.requests, peer=peer, keys=keys, folder=folder)
+
+
+def _same_bytes(report, name, case, is_accepted, requests, **reader):
+    """WSS4J reads what the gateway got. An option set that is refused at one route may be accepted at another."""
+    if len(requests) != 1:
+        report.record("libraries", f"{name}: the same bytes", "wss4j", f"expected one message, found {len(requests)}")
+        return
+    route = next(route for route in ROUTES if route.name == case.route)
+    unread = None if case.refused else case.unread
+    same_bytes.check(report, ("libraries", name), requests[0], is_accepted, unread, route=route, **reader)
 
 
 def _expect(case, result):

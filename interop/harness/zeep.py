@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from . import same_bytes, tap, wss4j
 from .gateways import USER, Route, endpoint, running
 from .installing import INTEROP
 from .processes import Failure
@@ -41,10 +42,15 @@ ROUTES = [
 def run(report, soapstone, keys, folder):
     """Every client against every route that is meant for it."""
     folder = Path(folder)
-    with running(soapstone, keys, folder, ROUTES) as gateways:
+    with (
+        running(soapstone, keys, folder, ROUTES) as gateways,
+        tap.before(gateways.inbound) as passed,
+        wss4j.peer(folder / "wss4j.log") as peer,
+    ):
         for route in ROUTES:
             if route.outbound:
                 _calls(report, f"plain, route {route.name}", folder, "plain.py", f"{gateways.outbound}/{route.name}")
+        routes = {route.name: route for route in ROUTES}
         for security, route, options in (
             ("signature", "zeep-sha1", signer(keys)),
             ("binary-signature", "zeep-sha1", signer(keys)),
@@ -54,8 +60,14 @@ def run(report, soapstone, keys, folder):
             ("username", "zeep-text", ["--user", USER[0], "--password", USER[1]]),
             ("username-digest", "zeep-digest", ["--user", USER[0], "--password", USER[1]]),
         ):
-            words = ["secured.py", f"{gateways.inbound}/{route}", "--security", security, *options]
+            words = ["secured.py", f"{passed.address}/{route}", "--security", security, *options]
+            passed.requests.clear()
             _calls(report, f"{security}, route {route}", folder, *words)
+            if len(passed.requests) != CALLS:
+                raise Failure(f"expected {CALLS} messages, found {len(passed.requests)}")
+            for number, message in enumerate(passed.requests, 1):
+                cell = ("zeep", f"{security}, route {route}, message {number}")
+                same_bytes.check(report, cell, message, True, peer=peer, route=routes[route], keys=keys, folder=folder)
         _refusals(report, gateways, folder, signer(keys))
 
 

@@ -67,13 +67,14 @@ final class Envelopes {
         };
     }
 
-    /** The element that {@code name} (as in {@link #parts}) stands for, in the place where it counts, or null. */
+    /** The element that {@code name} (as in {@link #parts}, or Token) stands for, in the place where it counts, or null. */
     static Element find(String name, Document document) {
         return switch (name) {
             case "Body" -> WSSecurityUtil.findBodyElement(document);
             case "Timestamp" -> inSecurity(WSConstants.WSU_NS, "Timestamp", document);
             case "Signature" -> inSecurity(WSConstants.SIG_NS, "Signature", document);
             case "UsernameToken" -> inSecurity(WSConstants.WSSE_NS, "UsernameToken", document);
+            case "Token" -> inSecurity(WSConstants.WSSE_NS, "BinarySecurityToken", document);
             default -> header(name, document);
         };
     }

@@ -48,6 +48,7 @@ final class Opening {
     private final boolean passwordKeys;
     private final boolean aes192;
     private final boolean profile;
+    private final boolean timestamp;
     private final String signed;
     private final String encrypted;
     private final String user;
@@ -71,6 +72,7 @@ final class Opening {
         algorithms.addDigestAlgorithm(suite.digest());
         algorithms.addTransformAlgorithm(Suite.EXCLUSIVE);
         algorithms.addTransformAlgorithm(STRTransform.TRANSFORM_URI);
+        algorithms.addTransformAlgorithm(Suite.DSIG + "enveloped-signature");
         algorithms.addEncryptionMethod(suite.data());
         algorithms.addKeyWrapAlgorithm(suite.keyTransport());
         if (suite.keyAgreement() != null) {
@@ -80,6 +82,7 @@ final class Opening {
         algorithms.setMaximumEllipticCurveKeyLength(P521_BITS);
         aes192 = suite.data().endsWith("aes192-cbc");
         profile = options.optional("bsp", "yes").equals("yes");
+        timestamp = options.optional("timestamp", "yes").equals("yes");
         signed = options.optional("signed", "Body,Timestamp");
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
@@ -156,7 +159,9 @@ final class Opening {
     }
 
     private void check(List<WSSecurityEngineResult> results, Document document) throws Refused {
-        require(results, WSConstants.TS, "Timestamp");
+        if (timestamp) {
+            require(results, WSConstants.TS, "Timestamp");
+        }
         if (mechanism.usernames()) {
             require(results, WSConstants.UT, "UsernameToken");
         }

@@ -17,7 +17,7 @@ import org.apache.xml.security.parser.XMLParserException;
  * <pre>
  * secure|open --mechanism M --suite S [--signature A] [--key-reference R] [--encryption-key-reference R]
  *             [--signed LIST] [--encrypted LIST] [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem]
- *             [--shared-key FILE (open)] [--user NAME --password WORD [--password-keys plain|derived --iterations N]]
+ *             [--shared-key FILE --timestamp yes|no (open)] [--user NAME --password WORD [--password-keys plain|derived --iterations N]]
  *             [--attachments FOLDER --attachments-out FOLDER]
  *             [--attachments-signed content|complete] [--attachments-encrypted content|complete] IN OUT
  * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
