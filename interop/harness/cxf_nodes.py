@@ -1,11 +1,12 @@
-"""Nodes on the way: CXF as one of them, read by WSS4J's interceptors, and as the end behind one."""
+"""Nodes on the way: CXF as one of them, read by WSS4J's interceptors, and as the end behind one.
+
+The bytes between signature and end are compared, as the client sent them and as the end received them.
+"""
 
 import contextlib
-import http.server
-import threading
-import urllib.error
-import urllib.request
+import xml.etree.ElementTree as ElementTree
 
+from . import tap
 from .cxf import REQUESTS, configured, content, enveloped, gateway, post, running, same_content, security
 from .endpoints import Endpoint
 from .policies import cells
@@ -76,8 +77,16 @@ def _echoed(peer, address):
 
 
 def _over_ours(peer, cell, end):
-    with _node(peer, end) as node, _client(peer, cell, f"{node.address}/echo", ACTOR) as client:
+    """Our node takes its header out of the request, and no other byte; the answer comes back as it was."""
+    with (
+        tap.before(end) as received,
+        _node(peer, received.address) as node,
+        tap.before(f"{node.address}/echo") as sent,
+        _client(peer, cell, sent.address, ACTOR) as client,
+    ):
         node.explain(lambda: client.explain(lambda: _echoed(peer, client.address)))
+        _same_bytes(_without(sent.requests[0], ACTOR), received.requests[0])
+        _same_bytes(received.answers[0], sent.answers[0])
 
 
 def _to_the_end(peer, cell, end):
@@ -86,22 +95,35 @@ def _to_the_end(peer, cell, end):
 
 
 def _over_theirs(peer, cell, end):
+    """CXF's node writes its message anew: what the client signed for the end arrives with the same canonical bytes."""
     with (
         gateway(peer, cell, "inbound") as ours,
-        _their_node(peer, f"{ours.address}/echo") as node,
-        _client(peer, cell, node, ACTOR) as client,
+        tap.before(f"{ours.address}/echo") as received,
+        _their_node(peer, received.address) as node,
+        tap.before(node) as sent,
+        _client(peer, cell, sent.address, ACTOR) as client,
     ):
         ours.explain(lambda: client.explain(lambda: _echoed(peer, client.address)))
+        _same_canonical(_without(sent.requests[0], ACTOR), received.requests[0])
+        _same_canonical(received.answers[0], sent.answers[0])
 
 
 def _over_both(peer, cell, end):
+    """Over both kinds, one after the other."""
     second = f"{ACTOR}:second"
     with (
-        _node(peer, end, second) as ours,
-        _their_node(peer, f"{ours.address}/echo") as theirs,
-        _client(peer, cell, theirs, ACTOR, second) as client,
+        tap.before(end) as received,
+        _node(peer, received.address, second) as ours,
+        tap.before(f"{ours.address}/echo") as between,
+        _their_node(peer, between.address) as theirs,
+        tap.before(theirs) as sent,
+        _client(peer, cell, sent.address, ACTOR, second) as client,
     ):
         ours.explain(lambda: client.explain(lambda: _echoed(peer, client.address)))
+        _same_canonical(_without(sent.requests[0], ACTOR), between.requests[0])
+        _same_bytes(_without(between.requests[0], second), received.requests[0])
+        _same_bytes(received.answers[0], between.answers[0])
+        _same_canonical(between.answers[0], sent.answers[0])
 
 
 def _changed(peer, cell, end):
@@ -129,42 +151,23 @@ BACK = f"{ACTOR}:back"
 READS = f'answers = {{ role = "{BACK}", mechanism = "sign", suite = "Basic256GCM", signed = ["Body"], timestamp = false }}\n'
 
 
-class _Tap(http.server.BaseHTTPRequestHandler):
-    """Passes a call on, and keeps its answer."""
-
-    def do_POST(self):
-        """One call."""
-        octets = self.rfile.read(int(self.headers["Content-Length"]))
-        said = {name: self.headers[name] for name in ("Content-Type", "SOAPAction") if name in self.headers}
-        try:
-            with urllib.request.urlopen(urllib.request.Request(self.server.next, octets, said)) as answer:
-                status, media_type, body = answer.status, answer.headers["Content-Type"], answer.read()
-        except urllib.error.HTTPError as error:
-            status, media_type, body = error.code, error.headers["Content-Type"], error.read()
-        self.server.answers.append(body)
-        self.send_response(status)
-        self.send_header("Content-Type", media_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Says nothing."""
+def _without(message, actor):
+    """The bytes of a message without the Security header of an actor."""
+    at = message.index(f'actor="{actor}"'.encode())
+    start = message.rindex(b"<wsse:Security ", 0, at)
+    end = message.index(b"</wsse:Security>", at) + len(b"</wsse:Security>")
+    return message[:start] + message[end:]
 
 
-@contextlib.contextmanager
-def _tap(address):
-    """A server in front of an address; where it is, and the answers that passed."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Tap)
-    server.next, server.answers = address, []
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/echo", server.answers
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def _same_bytes(expected, found):
+    if expected != found:
+        raise Failure(f"expected the bytes\n{expected[:600]!r}\nfound\n{found[:600]!r}")
+
+
+def _same_canonical(expected, found):
+    """CXF's node parses messages and writes them anew, with other tags for empty elements: canonical bytes are those that are signed."""
+    expected, found = (ElementTree.canonicalize(message).encode() for message in (expected, found))
+    _same_bytes(expected, found)
 
 
 def _answered(peer, cell, end):
@@ -172,18 +175,13 @@ def _answered(peer, cell, end):
     second = f"{ACTOR}:second"
     with (
         _their_node(peer, end, second, BACK) as theirs,
-        _tap(theirs) as (before, sent),
-        _node(peer, before, ACTOR, READS) as ours,
-        _tap(f"{ours.address}/echo") as (behind, passed),
-        _client(peer, cell, behind, ACTOR, second) as client,
+        tap.before(theirs) as sent,
+        _node(peer, sent.address, ACTOR, READS) as ours,
+        tap.before(f"{ours.address}/echo") as passed,
+        _client(peer, cell, passed.address, ACTOR, second) as client,
     ):
         ours.explain(lambda: client.explain(lambda: _echoed(peer, client.address)))
-        start = sent[0].index(f'actor="{BACK}"'.encode())
-        start = sent[0].rindex(b"<wsse:Security", 0, start)
-        end_of_header = sent[0].index(b"</wsse:Security>", start) + len(b"</wsse:Security>")
-        expected = sent[0][:start] + sent[0][end_of_header:]
-        if passed[0] != expected:
-            raise Failure(f"expected the answer without the node's header\n{expected[:600]!r}\nfound\n{passed[0][:600]!r}")
+        _same_bytes(_without(sent.answers[0], BACK), passed.answers[0])
 
 
 def _not_answered(peer, cell, end):

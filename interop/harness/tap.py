@@ -34,23 +34,27 @@ class _Passing(http.server.BaseHTTPRequestHandler):
         """One call."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.passed.requests.append(body)
-        self.server.passed.answers.append(self._pass(body))
+        self._pass(body)
 
     def _pass(self, body):
         said = {name: self.headers[name] for name in KEPT if name in self.headers}
         connection = http.client.HTTPConnection(self.server.next, timeout=60)
         try:
-            connection.request(self.command, self.server.prefix + self.path, body, said)
+            path = self.server.prefix + self.path
+            # A path of its own ends without a slash.
+            connection.request(self.command, path.rstrip("/") or "/", body, said)
             answer = connection.getresponse()
             text = answer.read()
         finally:
             connection.close()
+        if body is not None:
+            # Kept before it goes on, so that who got it finds it here.
+            self.server.passed.answers.append(text)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.headers.get("Content-Type", "text/xml"))
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
-        return text
 
     def log_message(self, *_):
         """Says nothing."""
