@@ -82,12 +82,8 @@ def _accepted(programs, version, confirmation, method, owner):
     """Signs an assertion, sends it in a message, and accepts it from its issuer alone; with another role it is refused."""
     keys = programs.keys
     case = Case(version, confirmation, "named by its id" if confirmation == "holder-of-key" else "signed with the message")
-    template, assertion, plain, secured, opened = (
-        programs.path(f"{name}.xml") for name in ("template", "assertion", "plain", "secured", "opened")
-    )
-    template.write_text(_template(keys, version, confirmation, method), encoding="utf-8")
-    pair = f"{keys.key(owner)},{keys.certificate(owner)}"
-    must("xmlsec1", "sign", *_id(version), "--privkey-pem", pair, "--output", assertion, template)
+    assertion, plain, secured, opened = (programs.path(f"{name}.xml") for name in ("assertion", "plain", "secured", "opened"))
+    sign(keys, version, confirmation, method, owner, assertion)
     plain.write_bytes(envelopes.books(3))
     must(programs.soapstone, "secure", "--config", case.sends(keys, programs.folder, assertion), plain, "-o", secured)
     receiver = case.receives(keys, programs.folder, issuer=owner)
@@ -98,6 +94,14 @@ def _accepted(programs, version, confirmation, method, owner):
     promoted = case.sends(keys, programs.folder, _altered(assertion))
     must(programs.soapstone, "secure", "--config", promoted, plain, "-o", secured)
     must_refuse(programs.soapstone, "open", "--config", receiver, secured)
+
+
+def sign(keys, version, confirmation, method, owner, assertion):
+    """Writes an assertion about the client, signed by `owner`."""
+    template = assertion.with_suffix(".template.xml")
+    template.write_text(_template(keys, version, confirmation, method), encoding="utf-8")
+    pair = f"{keys.key(owner)},{keys.certificate(owner)}"
+    must("xmlsec1", "sign", *_id(version), "--privkey-pem", pair, "--output", assertion, template)
 
 
 def _verifying(version, certificate):
