@@ -5,7 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +39,40 @@ pub struct Credentials<'f> {
     /// The authorities, or the very certificate, of a listener of TLS; the system's authorities
     /// without it.
     pub authorities: Option<&'f Path>,
+}
+
+/// The options of commands that ask the admin listener of a gateway. The option with its address
+/// has the id [`ADDRESS`].
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct AdminOptions {
+    /// File with the token of the gateway's `admin`
+    #[arg(long, value_name = "FILE", requires = ADDRESS)]
+    token_file: Option<PathBuf>,
+    /// File with the certificate that is shown to the gateway's `admin`, and its chain, in PEM
+    #[arg(long, value_name = "FILE", requires_all = [ADDRESS, "key"])]
+    cert: Option<PathBuf>,
+    /// File with the private key of --cert, in PEM without a password
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// File with the authorities, or the very certificate, of the gateway's `admin`; the system's
+    /// authorities without it
+    #[arg(long, value_name = "FILE", requires = ADDRESS)]
+    ca: Option<PathBuf>,
+}
+
+/// The id of the option that names the address of an admin listener.
+pub(crate) const ADDRESS: &str = "admin-address";
+
+impl AdminOptions {
+    /// What these options say.
+    pub(crate) fn credentials(&self) -> Credentials<'_> {
+        Credentials {
+            token: self.token_file.as_deref(),
+            certificate: self.cert.as_deref(),
+            key: self.key.as_deref(),
+            authorities: self.ca.as_deref(),
+        }
+    }
 }
 
 /// The header that shows the token of a file.

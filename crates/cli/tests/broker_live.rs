@@ -106,3 +106,41 @@ fn who_may_not_ask_or_asks_for_nothing_that_is_there_is_told() {
         run.fails(expected);
     }
 }
+
+#[test]
+fn a_gateway_with_client_certificates_tells_whoever_it_names() {
+    let folder = Folder::new();
+    folder.run("keys new ca --ca").succeeds();
+    for name in ["operator", "other"] {
+        folder
+            .run(&format!("keys new {name} --signed-by ca"))
+            .succeeds();
+    }
+    folder
+        .run("keys new admin --signed-by ca --san localhost")
+        .succeeds();
+    let (port, admin) = (free_port(), free_port());
+    let text = format!(
+        "listen = \"127.0.0.1:{port}\"\n[admin]\nlisten = \"127.0.0.1:{admin}\"\nsubjects = [\"CN=operator\"]\n\
+         [admin.tls]\ncertificate = \"admin.cert.pem\"\nkey = \"admin.key.pem\"\nclient_ca = \"ca.cert.pem\"\n\
+         [[routes]]\npath = \"/books\"\n[[routes.backends]]\nname = \"plain\"\nurl = \"http://127.0.0.1:9/books\"\n"
+    );
+    folder.write("gateway.toml", text);
+    let mut command = folder.command();
+    command.args(["gateway", "--config", "gateway.toml"]);
+    let _gateway = Server::start_command(&mut command, "gateway at");
+    let explain = |shown: &str| {
+        folder.run(&format!(
+            "broker explain --admin https://localhost:{admin} --ca ca.cert.pem{shown}"
+        ))
+    };
+    let run = explain(" --cert operator.cert.pem --key operator.key.pem").succeeds();
+    let text = run.text();
+    assert!(
+        text.contains("backend plain -> http://127.0.0.1:9/books\n"),
+        "{text}"
+    );
+    explain(" --cert other.cert.pem --key other.key.pem")
+        .fails("the client certificate is of nobody whom `admin.subjects` names");
+    explain(" --cert operator.cert.pem").fails("--key");
+}

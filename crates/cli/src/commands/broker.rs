@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use soapstone_gateway::broker::{Level, Needs, Property, SecurityIndex};
 use soapstone_gateway::{Config, Considered, ConsideredBackend};
 
+use crate::admin::{ADDRESS, AdminOptions};
 use crate::failure::{Failure, REFUSED};
 use crate::files;
 
@@ -26,7 +27,8 @@ Examples:
   soapstone broker explain --config gateway.toml
   soapstone broker explain --config gateway.toml --route /books --sender CN=client
   soapstone broker explain --config gateway.toml --property integrity --bits 128 --json
-  soapstone broker explain --admin http://127.0.0.1:9901 --token-file admin.token --property integrity";
+  soapstone broker explain --admin http://127.0.0.1:9901 --token-file admin.token --property integrity
+  soapstone broker explain --admin https://gw:9901 --ca ca.pem --cert me.cert.pem --key me.key.pem";
 
 /// What is shown.
 #[derive(Debug, Subcommand)]
@@ -47,14 +49,13 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The gateway's configuration file
-    #[arg(long, short, value_name = "FILE", required_unless_present = "admin")]
+    #[arg(long, short, value_name = "FILE", required_unless_present = ADDRESS)]
     config: Option<PathBuf>,
     /// The admin listener of a gateway that runs
-    #[arg(long, value_name = "ADMIN-URL", conflicts_with = "config")]
+    #[arg(long = "admin", id = ADDRESS, value_name = "ADMIN-URL", conflicts_with = "config")]
     admin: Option<String>,
-    /// File with the token of the gateway's `admin`
-    #[arg(long, value_name = "FILE", requires = "admin")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    shown: AdminOptions,
     /// Only the route with this path
     #[arg(long, value_name = "PATH")]
     route: Option<String>,

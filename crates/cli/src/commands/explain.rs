@@ -19,7 +19,7 @@ use soapstone::xml::Limits;
 use soapstone_explain::{EngineReport, Explanation, Known, Options, Verdict, algorithms, explain};
 use soapstone_gateway::RefusedMessage;
 
-use crate::admin::Credentials;
+use crate::admin::{ADDRESS, AdminOptions};
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
 use crate::files::{self, Existing, Privacy};
 use recorded::fetch;
@@ -73,24 +73,13 @@ pub struct Arguments {
     #[arg(long, value_name = "REQUEST")]
     response_to: Option<PathBuf>,
     /// The admin listener of a gateway that recorded the message
-    #[arg(long, value_name = "ADMIN-URL", requires = "input")]
+    #[arg(long = "gateway", id = ADDRESS, value_name = "ADMIN-URL", requires = "input")]
     gateway: Option<String>,
     /// File with the key of the gateway's `record.seal_key`
-    #[arg(long, value_name = "FILE", requires = "gateway")]
+    #[arg(long, value_name = "FILE", requires = ADDRESS)]
     seal_key: Option<PathBuf>,
-    /// File with the token of the gateway's `admin`
-    #[arg(long, value_name = "FILE", requires = "gateway")]
-    token_file: Option<PathBuf>,
-    /// File with the certificate that is shown to the gateway's `admin`, and its chain, in PEM
-    #[arg(long, value_name = "FILE", requires_all = ["gateway", "key"])]
-    cert: Option<PathBuf>,
-    /// File with the private key of --cert, in PEM without a password
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
-    /// File with the authorities, or the very certificate, of the gateway's `admin`; the system's
-    /// authorities without it
-    #[arg(long, value_name = "FILE", requires = "gateway")]
-    ca: Option<PathBuf>,
+    #[command(flatten)]
+    shown: AdminOptions,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -141,13 +130,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (Some(gateway), Some(id)) => {
             let id = id.to_string_lossy();
             let seal_key = arguments.seal_key.as_deref();
-            let shown = Credentials {
-                token: arguments.token_file.as_deref(),
-                certificate: arguments.cert.as_deref(),
-                key: arguments.key.as_deref(),
-                authorities: arguments.ca.as_deref(),
-            };
-            Some(fetch(gateway, &id, seal_key, shown)?)
+            Some(fetch(
+                gateway,
+                &id,
+                seal_key,
+                arguments.shown.credentials(),
+            )?)
         }
         _ => None,
     };

@@ -10,7 +10,7 @@ use serde_json::Value;
 use soapstone_gateway::broker::Property;
 
 use super::Arguments;
-use crate::admin::{self, Credentials};
+use crate::admin;
 use crate::failure::{Failure, REFUSED};
 use crate::files;
 
@@ -20,11 +20,7 @@ use crate::files;
 /// When it does not answer, or nothing can be printed.
 pub(super) fn run(admin: &str, arguments: &Arguments) -> Result<ExitCode, Failure> {
     let admin = admin.trim_end_matches('/');
-    let shown = Credentials {
-        token: arguments.token_file.as_deref(),
-        ..Credentials::default()
-    };
-    let body = admin::get(admin, &path(arguments), shown)?;
+    let body = admin::get(admin, &path(arguments), arguments.shown.credentials())?;
     let unreadable = || {
         let what = "the answer is no JSON of a gateway's admin listener";
         Failure::new(format_args!("{admin}: {what}"))
