@@ -69,8 +69,18 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(octets).ok()
 }
 
-/// The candidates of each route that is meant.
+/// The candidates of each route that is meant, as text.
 pub(super) fn candidates(serving: &Serving, discovered: &Discovered, asked: &Question) -> String {
+    let routes = of_routes(serving, discovered, asked);
+    format!("{:#}\n", json!({ "routes": routes }))
+}
+
+/// The candidates of each route that is meant.
+pub(super) fn of_routes(
+    serving: &Serving,
+    discovered: &Discovered,
+    asked: &Question,
+) -> Vec<Value> {
     let routes = serving.routes.iter().filter_map(|route| {
         let is_meant = |path: &String| *path == route.path() || *path == route.name;
         let balancer = route.balancer.as_ref()?;
@@ -86,8 +96,7 @@ pub(super) fn candidates(serving: &Serving, discovered: &Discovered, asked: &Que
         shown["source"] = json!(source.map(|source| discovered.status(source)));
         Some(shown)
     });
-    let routes: Vec<Value> = routes.collect();
-    format!("{:#}\n", json!({ "routes": routes }))
+    routes.collect()
 }
 
 fn of_route(balancer: &Balancer, urls: impl Iterator<Item = String>, needs: &Needs) -> Value {

@@ -138,6 +138,46 @@ async fn the_state_has_policies_in_words_and_no_secret() {
     }
 }
 
+/// What the page shows of the choice is the answer of `/candidates`, and no key is in it.
+#[tokio::test]
+async fn the_state_has_the_candidates_of_each_balanced_route_with_both_indices_and_why() {
+    let (folder, backend) = (Folder::with_keys(), Backend::echo().await);
+    let outbound = crate::secured::client("sign");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = {{ listen = \"127.0.0.1:0\", token = \"{TOKEN}\" }}\n\
+         [[routes]]\npath = \"/alone\"\nbackend = \"http://{0}/echo\"\n\
+         [[routes]]\npath = \"/echo\"\n\
+         [[routes.backends]]\nname = \"plain\"\nurl = \"http://{0}/echo\"\n\
+         [[routes.backends]]\nname = \"signed\"\nurl = \"http://127.0.0.1:9/echo\"\n[routes.backends.outbound]\n{outbound}\
+         [routes.balance]\nneeds = {{ properties = [\"integrity\"] }}\nretries = 0\n\
+         ejection = {{ failures = 1, time = \"1h\", longest = \"1h\" }}\n",
+        backend.address
+    );
+    let gateway = folder.gateway(&text).await;
+    let failed = send(gateway.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(failed.status, StatusCode::BAD_GATEWAY);
+    let answer = asked(&gateway, "/console/state", Some(TOKEN)).await;
+    let state: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+    let routes = state["selection"].as_array().expect("routes");
+    assert_eq!(routes.len(), 1, "{routes:?}");
+    let [plain, signed] = &routes[0]["candidates"].as_array().expect("two")[..] else {
+        panic!("two candidates, found {}", routes[0]);
+    };
+    assert_eq!(plain["eligible"], false);
+    let short = "it does not cover the needs: no integrity";
+    assert_eq!(plain["why"], short);
+    assert_eq!(plain["security_index"], 0.0);
+    assert_eq!(signed["state"], "ejected");
+    assert_eq!(signed["security"]["integrity"]["level"], "message");
+    assert_eq!(signed["predicted_ms"], serde_json::Value::Null);
+    let why = signed["why"].as_str().expect("text");
+    assert!(why.starts_with("it is ejected for another "), "{why}");
+    let told = asked(&gateway, "/candidates", Some(TOKEN)).await;
+    let told: serde_json::Value = serde_json::from_str(&told.body).expect("JSON");
+    let of_each = |routes: &serde_json::Value| routes[0]["candidates"][0].clone();
+    assert_eq!(of_each(&told["routes"]), of_each(&state["selection"]));
+}
+
 #[tokio::test]
 async fn a_console_that_is_not_wanted_is_not_there() {
     let backend = Backend::echo().await;

@@ -184,6 +184,65 @@ const explain = async id => {
   place.scrollIntoView({ block: "nearest" });
 };
 
+const milliseconds = value => value === null || value === undefined ? "not known" : seconds(value / 1000);
+
+// Where the backends of a route come from, and whether that still holds.
+const source = told => {
+  if (!told) return make("p", "The file names the backends.", "soft");
+  const from = told.srv === undefined ? "registry" : "DNS";
+  const about = told.srv || told.service || told.port_type;
+  const known = told.known === null ? "no backend is known yet" : `${told.known} backends known`;
+  const asked = told.answered_ms_ago === null ? "it has not answered yet" : `it answered ${milliseconds(told.answered_ms_ago)} ago`;
+  const line = make("p", `${from}, ${about}: ${known}, ${asked}. `);
+  line.append(make("span", told.stale ? "stale: the backends are those known before" : "current", told.stale ? "bad" : "good"));
+  return line;
+};
+
+const needed = needs => {
+  const parts = [...needs.properties, ...needs.refused.map(it => `no ${it}`), ...needs.encrypted.map(it => `${it} encrypted`)];
+  if (needs.bits > 0) parts.push(`${needs.bits} bits`);
+  if (needs.time_ms !== null) parts.push(`an answer in ${milliseconds(needs.time_ms)}`);
+  if (needs.availability > 0) parts.push(`${needs.availability} % of answers`);
+  return parts.join(", ") || "nothing";
+};
+
+// An index with its parts under it.
+const index = (name, whole, parts) => {
+  const details = make("details");
+  const list = make("ul");
+  for (const part of parts) list.append(make("li", part));
+  details.append(make("summary", `${name}: ${whole}`), list);
+  return details;
+};
+
+const candidate = (route, told) => {
+  const given = Object.entries(told.security).map(([property, { level, bits }]) =>
+    level === "none" ? `${property}: not given` : `${property}: ${bits} bits, by ${level}`);
+  if (told.algorithms.length > 0) given.push(`with ${told.algorithms.join(", ")}`);
+  if (told.encrypted.length > 0) given.push(`encrypted: ${told.encrypted.join(", ")}`);
+  const times = [`seen: ${milliseconds(told.seen_ms)}`, `mean of answers: ${milliseconds(told.mean_ms)}`,
+    `reported: ${milliseconds(told.claimed_ms)}${told.doubted ? ", doubted: calls took much longer" : ""}`, `in hand: ${told.in_hand}`];
+  const indices = make("div");
+  indices.append(index(`security index of ${told.name}, ${route}`, told.security_index.toFixed(0), given),
+    index(`time of ${told.name}, ${route}`, milliseconds(told.predicted_ms), times));
+  const state = [told.state, told.backup ? "backup" : ""].filter(Boolean).join(", ");
+  return [told.name, make("span", told.eligible ? "eligible" : "not eligible", told.eligible ? "good" : "bad"),
+    make("span", state, told.usable ? "good" : "bad"), told.why, indices, String(told.ejections)];
+};
+
+const selection = now => {
+  const excluded = matching(now.samples, "soapstone_agreement_excluded").filter(it => it.value > 0);
+  const parts = [];
+  for (const route of now.state.selection) {
+    parts.push(make("h3", `${route.route}: ${route.selection}`), source(route.source), make("p", `Requests need: ${needed(route.needs)}`));
+    const rows = route.candidates.map(told => candidate(route.route, told));
+    parts.push(table(["backend", "", "state", "why", "both indices", "#ejections"], rows, "No backend is known."));
+    for (const { labels } of excluded.filter(it => route.candidates.some(told => told.name === it.labels.backend)))
+      parts.push(make("p", `${labels.backend} is excluded by the agreement ${labels.agreement}: its calls go elsewhere`, "warn"));
+  }
+  return parts.length > 0 ? parts : [make("p", "No route has several backends.", "soft")];
+};
+
 const agreements = now => {
   const rows = matching(now.samples, "soapstone_agreement_in_force").map(({ labels: { agreement }, value }) => {
     const requests = outcome => String(sum(matching(now.samples, "soapstone_agreement_requests_total", { agreement, outcome })));
@@ -279,7 +338,7 @@ const show = state => {
   document.getElementById("summary").textContent = parts.join(" · ");
   const open = new Set([...document.querySelectorAll("details[open]")].map(it => it.dataset.name));
   const focused = document.activeElement && document.activeElement.dataset.id;
-  for (const [id, draw] of Object.entries({ routes, operations, refused, agreements, steps, fill, certificates, weak }))
+  for (const [id, draw] of Object.entries({ routes, operations, refused, selection, agreements, steps, fill, certificates, weak }))
     document.getElementById(id).replaceChildren(...draw(now));
   if (focused) [...document.querySelectorAll("#refused button")].find(it => it.dataset.id === focused)?.focus();
   document.querySelectorAll("details").forEach((it, place) => {

@@ -10,6 +10,7 @@ use soapstone::wss::{InboundPlan, OutboundPlan};
 use crate::config::words::distinct;
 use crate::observe::metrics::Detail;
 use crate::route::Route;
+use crate::server::candidates::{Question, of_routes};
 use crate::server::snapshot::exposition;
 use crate::server::state::State;
 
@@ -33,6 +34,7 @@ pub(super) fn now(state: &State) -> Value {
         "draining": state.is_draining(),
         "warming_up": state.cold.paths(),
         "routes": routes,
+        "selection": of_routes(&serving, &state.discovered, &Question::default()),
         "certificates": certificates.collect::<Vec<_>>(),
         "refused": refused.map(|records| records.list()),
         "explains": state.explaining.is_able() && refused.is_some_and(|it| !it.gives_sealed()),
