@@ -17,6 +17,8 @@ use soapstone_testkit::keys::P256;
 mod calls;
 #[path = "gateways/claims.rs"]
 mod claims;
+#[path = "gateways/described.rs"]
+mod described;
 #[path = "gateways/dns.rs"]
 mod dns;
 #[path = "gateways/tls.rs"]

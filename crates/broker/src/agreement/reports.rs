@@ -1,6 +1,7 @@
-//! Reports of a provider that do not fit its calls, as its agreement sees them.
+//! What a provider says of itself, as its agreement sees it: reports that do not fit its calls, and
+//! a policy that is weaker than agreed.
 //!
-//! The rule kept here: a provider owes true reports only where the agreement says so.
+//! The rule kept here: a provider owes true reports and a policy only where the agreement says so.
 
 use std::time::Duration;
 
@@ -21,22 +22,50 @@ impl Agreement {
         claimed: Duration,
         now: Moment,
     ) -> Vec<AgreementEvent> {
-        let (terms, owed) = (&self.terms, &self.terms.of_provider);
-        if !owed.reports || !terms.is_in_force(now.unix) || !terms.is_about(backend) {
+        if !self.terms.of_provider.reports {
             return Vec::new();
         }
-        let reports = u64::from(REPORTS);
+        let said = Said {
+            obligation: Obligation::Reports,
+            promised: "reports that fit the calls",
+            measured: format!("calls took {seen:?}, and reports say {claimed:?}"),
+            times: u64::from(REPORTS),
+        };
+        self.found_of(backend, said, now)
+    }
+
+    /// The policy that a backend registered is weaker than agreed, in that. Returns what that
+    /// changed.
+    pub fn described(&self, backend: &str, weakness: &str, now: Moment) -> Vec<AgreementEvent> {
+        if !self.terms.of_provider.description {
+            return Vec::new();
+        }
+        let said = Said {
+            obligation: Obligation::Description,
+            promised: "a policy that is no weaker than agreed",
+            measured: weakness.to_owned(),
+            times: 1,
+        };
+        self.found_of(backend, said, now)
+    }
+
+    /// Something was found that no window measures.
+    fn found_of(&self, backend: &str, said: Said, now: Moment) -> Vec<AgreementEvent> {
+        let (terms, owed) = (&self.terms, &self.terms.of_provider);
+        if !terms.is_in_force(now.unix) || !terms.is_about(backend) {
+            return Vec::new();
+        }
         let violation = Violation {
             agreement: terms.name.clone(),
             service: terms.service.clone(),
             client: terms.client.clone(),
             backend: Some(backend.to_owned()),
             provider: owed.subject.clone(),
-            obligation: Obligation::Reports,
-            promised: "reports that fit the calls".to_owned(),
-            measured: format!("calls took {seen:?}, and reports say {claimed:?}"),
-            calls: reports,
-            violating: reports,
+            obligation: said.obligation,
+            promised: said.promised.to_owned(),
+            measured: said.measured,
+            calls: said.times,
+            violating: said.times,
             window: (now.unix, now.unix),
             penalty: owed.penalty.clone(),
             excluded: None,
@@ -50,6 +79,14 @@ impl Agreement {
         note(&mut state.violations, found, &mut events);
         events
     }
+}
+
+/// What a provider said of itself and did not keep.
+struct Said {
+    obligation: Obligation,
+    promised: &'static str,
+    measured: String,
+    times: u64,
 }
 
 #[cfg(test)]
@@ -145,6 +182,30 @@ mod tests {
         assert!(lie(67)[0].excluded.is_some());
         let standing = agreement.standing("one", moment(67).at);
         assert_eq!(standing, Standing::Excluded);
+    }
+
+    #[test]
+    fn a_policy_that_is_weaker_than_agreed_is_a_violation_and_two_exclude_the_provider() {
+        let mut agreed = terms(false);
+        agreed.of_provider.description = true;
+        let (agreement, at) = (Agreement::new(agreed), Instant::now());
+        let described = |agreement: &Agreement, backend, second| {
+            let unix = Duration::from_secs(second);
+            agreement.described(backend, "answers: nothing is signed", Moment { at, unix })
+        };
+        let [AgreementEvent::Violated(first)] = &described(&agreement, "one", 5)[..] else {
+            panic!("a violation");
+        };
+        let told = (first.obligation, first.measured.as_str(), first.violating);
+        let measured = "answers: nothing is signed";
+        assert_eq!(told, (Obligation::Description, measured, 1));
+        assert_eq!(agreement.standing("one", at), Standing::Party);
+        described(&agreement, "one", 6);
+        assert_eq!(agreement.standing("one", at), Standing::Excluded);
+        // Another backend, another time, or nothing of it agreed.
+        assert_eq!(described(&agreement, "two", 7), []);
+        assert_eq!(described(&agreement, "one", 100), []);
+        assert_eq!(described(&Agreement::new(terms(true)), "one", 5), []);
     }
 
     #[test]

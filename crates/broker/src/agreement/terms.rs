@@ -155,6 +155,9 @@ pub struct ProviderTerms {
     pub security: Needs,
     /// Whether its reports must fit its calls.
     pub reports: bool,
+    /// Whether the policy that it registered counts: it is no weaker than that of the file, and
+    /// answers are no weaker than it.
+    pub description: bool,
     /// Subject of the certificate that signs its answers.
     pub subject: Option<String>,
     /// What a violation costs, in words.

@@ -190,6 +190,7 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
         (Obligation::Availability, 0),
         (Obligation::Security, 0),
         (Obligation::Reports, 0),
+        (Obligation::Description, 0),
     ];
     assert_eq!(status.violations, violations);
 }

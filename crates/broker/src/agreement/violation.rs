@@ -22,11 +22,14 @@ pub enum Obligation {
     Security,
     /// The provider: that its reports fit its calls.
     Reports,
+    /// The provider: that the policy which it registered is no weaker than agreed, and that its
+    /// answers are no weaker than that policy.
+    Description,
 }
 
 impl Obligation {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Operation,
         Self::Size,
         Self::Rate,
@@ -34,6 +37,7 @@ impl Obligation {
         Self::Availability,
         Self::Security,
         Self::Reports,
+        Self::Description,
     ];
 
     /// A stable name, for records and metrics.
@@ -46,6 +50,7 @@ impl Obligation {
             Self::Availability => "availability",
             Self::Security => "security",
             Self::Reports => "reports",
+            Self::Description => "description",
         }
     }
 
@@ -53,7 +58,11 @@ impl Obligation {
     pub fn party(self) -> &'static str {
         match self {
             Self::Operation | Self::Size | Self::Rate => "client",
-            Self::ResponseTime | Self::Availability | Self::Security | Self::Reports => "provider",
+            Self::ResponseTime
+            | Self::Availability
+            | Self::Security
+            | Self::Reports
+            | Self::Description => "provider",
         }
     }
 }
@@ -77,7 +86,8 @@ pub struct Violation {
     pub promised: String,
     /// What was measured, in words.
     pub measured: String,
-    /// Calls in the window; of the obligation about reports, reports.
+    /// Calls in the window; of the obligation about reports, reports, and of that about
+    /// descriptions, times that one was read.
     pub calls: u64,
     /// Those of them that were not as promised.
     pub violating: u64,

@@ -66,6 +66,7 @@ struct Places {
     subject: Place,
     security: Place,
     reports: Place,
+    description: Place,
 }
 
 /// Every key that the reader of an agreement with this text asks for.
@@ -236,6 +237,7 @@ fn read_agreement(document: &Document<'_>) -> Option<Read> {
         subject: provider.subject_place,
         security: provider.security_place,
         reports: provider.reports_place,
+        description: provider.description_place,
     };
     let since = |moment: &Located<Timestamp>| {
         Duration::from_secs(u64::try_from(moment.value.as_second()).unwrap_or(0))
@@ -358,6 +360,7 @@ struct ReadProvider {
     backends_place: Place,
     security_place: Place,
     reports_place: Place,
+    description_place: Place,
     terms: ProviderTerms,
 }
 
@@ -403,6 +406,8 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
     });
     let reports_place = table.place_of("reports").unwrap_or_default();
     let reports = table.boolean("reports");
+    let description_place = table.place_of("description").unwrap_or_default();
+    let description = table.boolean("description");
     let penalty = table.string("penalty").map(|it| it.value);
     let has_exclusion = table.has("exclusion");
     let exclusion = table.table("exclusion").and_then(read_exclusion);
@@ -417,11 +422,13 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
         backends_place,
         security_place,
         reports_place,
+        description_place,
         terms: ProviderTerms {
             time,
             availability,
             security: security.unwrap_or_default(),
             reports: reports.is_some_and(|reports| reports.value),
+            description: description.is_some_and(|description| description.value),
             subject: text.map(|text| text.value),
             penalty,
             exclusion,
@@ -502,6 +509,12 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let hint =
             "leave it out, or let the route have backends = { service = \"…\", owners = […] }";
         report(places.reports, message.to_owned(), hint);
+    }
+    if terms.of_provider.description && !is_reported {
+        let message = "`description` of [provider] is about policies that a registry knows, and the backends of the route are not found in one";
+        let hint =
+            "leave it out, or let the route have backends = { service = \"…\", owners = […] }";
+        report(places.description, message.to_owned(), hint);
     }
     // What a registry knows comes and goes.
     if group.source.is_some() {

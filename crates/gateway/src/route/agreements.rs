@@ -173,6 +173,22 @@ impl Agreements {
         }
     }
 
+    /// Whether one is about the policies that providers of a route register.
+    pub(crate) fn are_about_descriptions(&self, route: &str) -> bool {
+        let mut all = self.all.iter().map(|one| one.agreement.terms());
+        all.any(|terms| terms.service == route && terms.of_provider.description)
+    }
+
+    /// The policy that a backend of a route registered is weaker than agreed.
+    pub(crate) fn described(&self, route: &str, backend: &str, weakness: &str) {
+        let now = moment();
+        let about = self.all.iter().map(|one| &one.agreement);
+        for agreement in about.filter(|it| it.terms().service == route) {
+            let events = agreement.described(backend, weakness, now);
+            self.violations.tell(events);
+        }
+    }
+
     /// Ends the windows that are over.
     pub(crate) fn tick(&self) {
         let now = moment();
@@ -224,10 +240,19 @@ impl UnderAgreement {
         self.violations.tell(events);
     }
 
-    /// In what an answer that was let through is weaker than agreed. A fault that nobody secured is
+    /// In what an answer that was let through is weaker than agreed, or than the policy that its
+    /// provider registered, which may have answers signed. A fault that nobody secured is
     /// not asked about: the message of a client can cause one.
-    pub(crate) fn weakness(&self, evidence: &AnswerEvidence) -> Option<String> {
+    pub(crate) fn weakness(
+        &self,
+        evidence: &AnswerEvidence,
+        registered_signatures: bool,
+    ) -> Option<String> {
+        let owes = registered_signatures && self.agreement.terms().of_provider.description;
         match (evidence, &self.provider) {
+            (AnswerEvidence::Unsigned, _) if owes => {
+                Some("signed by nobody, and the registered policy signs answers".to_owned())
+            }
             (AnswerEvidence::Signed(certificate), Some(provider)) => {
                 let is_provider = provider.matches(certificate.subject_name());
                 let subject = certificate.subject();

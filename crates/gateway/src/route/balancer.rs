@@ -6,6 +6,7 @@
 //! The rule kept here: whatever becomes of a request, its attempt ends once, and its backend is
 //! told of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +45,24 @@ pub(crate) struct BalancedMember {
     pub(crate) upstream: Arc<Upstream>,
     /// The same backend as health checks ask it, where there are some.
     pub(crate) checked: Option<Arc<Backend>>,
+    /// Whether the policy that its provider registered has answers signed.
+    registers_signatures: AtomicBool,
+}
+
+impl BalancedMember {
+    /// One of whose registered policy nothing is known yet.
+    pub(super) fn new(upstream: Arc<Upstream>, checked: Option<Arc<Backend>>) -> Self {
+        Self {
+            upstream,
+            checked,
+            registers_signatures: AtomicBool::new(false),
+        }
+    }
+
+    /// The policy that its provider registered has answers signed, or not.
+    pub(crate) fn registered_signatures(&self, signs: bool) {
+        self.registers_signatures.store(signs, Ordering::Relaxed);
+    }
 }
 
 /// A backend that is slower than it reports.
@@ -192,13 +211,7 @@ impl Balancer {
         owner: &str,
         claims: &Claims,
     ) -> Option<Doubted> {
-        // A policy of the owner is part of the name.
-        let of_owner = format!("{access_point} ({owner})");
-        let mut ids = self.pool.ids();
-        let member = ids.find(|id| {
-            let name = self.pool.name(*id);
-            name == access_point || name == of_owner
-        })?;
+        let member = self.id_of(access_point, owner)?;
         let now = Instant::now().into_std();
         let changed = self.pool.reported(member, claims, now);
         self.tell(member, changed);
@@ -212,6 +225,27 @@ impl Balancer {
             }
             _ => None,
         }
+    }
+
+    /// The backend of the provider with that access point and owner.
+    fn id_of(&self, access_point: &str, owner: &str) -> Option<MemberId> {
+        // A policy of the owner is part of the name.
+        let of_owner = format!("{access_point} ({owner})");
+        let mut ids = self.pool.ids();
+        ids.find(|id| {
+            let name = self.pool.name(*id);
+            name == access_point || name == of_owner
+        })
+    }
+
+    /// The same, with its name.
+    pub(crate) fn member_of(
+        &self,
+        access_point: &str,
+        owner: &str,
+    ) -> Option<(&str, &BalancedMember)> {
+        let id = self.id_of(access_point, owner)?;
+        Some((self.pool.name(id), &self.members[id.index()]))
     }
 
     /// The source of the backends has answered.
@@ -390,7 +424,9 @@ impl Attempt {
     /// The answer was let through, and this was proven of it.
     pub(crate) fn proved(&mut self, evidence: &AnswerEvidence) {
         let agreement = self.wanted.agreement.as_ref();
-        self.weakness = agreement.and_then(|agreement| agreement.weakness(evidence));
+        let member = &self.balancer.members[self.choice.member.index()];
+        let signs = member.registers_signatures.load(Ordering::Relaxed);
+        self.weakness = agreement.and_then(|agreement| agreement.weakness(evidence, signs));
     }
 
     /// What became of it, as its agreement sees it.

@@ -467,16 +467,14 @@ impl Builder<'_> {
                 };
                 Backend::at(member.address, &member.url, member.tls.clone(), timeouts)
             });
-            members.push(BalancedMember {
-                upstream: self.upstream(
-                    spec,
-                    (&member.url, member.address),
-                    member.tls,
-                    endpoint,
-                    metrics,
-                )?,
-                checked: checked.flatten(),
-            });
+            let upstream = self.upstream(
+                spec,
+                (&member.url, member.address),
+                member.tls,
+                endpoint,
+                metrics,
+            )?;
+            members.push(BalancedMember::new(upstream, checked.flatten()));
             terms.push((member.name, member.terms));
         }
         let dice = Dice::new(RandomState::new().hash_one(&spec.name));

@@ -64,6 +64,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
             tokio::join!(
                 registry::register(&state, client),
                 registry::discover(&state, client),
+                registry::compare(&state, client),
                 registry::log_calls(&state, client)
             );
         }

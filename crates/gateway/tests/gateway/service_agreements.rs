@@ -594,6 +594,11 @@ fn what_is_wrong_with_an_agreement_is_told_with_its_place() {
              hint: `soapstone broker explain` shows what each backend gives",
         ),
         (
+            format!("{PROVIDER}[provider]\ndescription = true\n"),
+            "gold.toml:7:15: `description` of [provider] is about policies that a registry knows, and the backends of the route are not found in one\n    \
+             hint: leave it out, or let the route have backends = { service = \"…\", owners = […] }",
+        ),
+        (
             format!("{PROVIDER}[provider]\ntime = \"1s\"\n"),
             "gold.toml:7:8: `time` needs `quantile`: the share of calls that are answered in it\n    \
              hint: for example quantile = \"95%\"",

@@ -79,7 +79,7 @@ async fn reporting(
 }
 
 /// The records of violations, each of them verified.
-fn recorded(folder: &Folder, gateway: &str) -> Vec<VerifiedRecord> {
+pub(super) fn recorded(folder: &Folder, gateway: &str) -> Vec<VerifiedRecord> {
     let certificate = folder.read(format!("{gateway}.cert.pem"));
     let mut rules = TrustRules::default();
     rules.pinned = vec![Certificate::from_pem(&certificate).expect("a certificate")];

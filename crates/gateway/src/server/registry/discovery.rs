@@ -50,7 +50,7 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
     }
 }
 
-async fn providers(
+pub(super) async fn providers(
     client: &Arc<RegistryClient>,
     source: &RegistrySource,
 ) -> Result<Vec<Provider>, AskError> {

@@ -7,6 +7,7 @@
 mod calls;
 mod claims;
 mod client;
+mod described;
 mod discovery;
 mod dns;
 mod figures;
@@ -17,6 +18,7 @@ mod registrar;
 
 pub(super) use calls::{log_calls, log_last_calls};
 pub(crate) use client::RegistryClient;
+pub(super) use described::compare;
 pub(super) use discovery::discover;
 pub(super) use dns::discover_by_names;
 pub(super) use figures::operation as of_operation;
