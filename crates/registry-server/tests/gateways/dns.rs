@@ -169,6 +169,55 @@ async fn backends_are_those_of_dns_and_stay_while_it_is_away() {
     running.abort();
 }
 
+/// The file of the guide, with records in the form of those that an agent of Consul serves: nodes
+/// of a data center as targets, all of one priority and weight.
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_of_a_service_that_consul_names_are_backends() {
+    if !has_dns() {
+        return;
+    }
+    let [one, two] = ["one", "two"].map(telling);
+    let address = free_address();
+    let record = |node: &str, instance: SocketAddr| {
+        let host = format!("{node}.node.dc1.consul");
+        let (ip, port) = (instance.ip(), instance.port());
+        [
+            format!("--srv-host=_books._tcp.service.consul,{host},{port},1,1"),
+            format!("--host-record={host},{ip}"),
+        ]
+    };
+    let mut records = [record("node-1", one), record("node-2", two)].concat();
+    records.push("--local=/consul/".to_owned());
+    let _dns = Dns::serve(address, &records).await;
+    let guide = include_str!("../../../../docs/balance-backends.md");
+    let blocks = guide.split("```toml\n").skip(1);
+    let mut blocks = blocks.filter_map(|it| Some(it.split_once("```")?.0));
+    let example = blocks.find(|block| block.contains("service.consul"));
+    let mut text = example.expect("a block").to_owned();
+    for (there, here) in [
+        ("127.0.0.1:8443", "127.0.0.1:0"),
+        ("127.0.0.1:9901", "127.0.0.1:0"),
+        ("10.0.0.0/8", "127.0.0.0/8"),
+        ("127.0.0.1:8600", &address.to_string()),
+    ] {
+        assert!(text.contains(there), "{text}");
+        text = text.replace(there, here);
+    }
+    let folder = folder();
+    let (broker, admin, running) = administered(&folder, &text).await;
+    until("both instances are known", async || {
+        known(admin).await == (2, false) && backends(admin, "/books").await.len() == 2
+    })
+    .await;
+    let mut answers = std::collections::BTreeSet::new();
+    for _ in 0..64 {
+        answers.insert(ask(broker, "POST", "/books").await);
+    }
+    let answer = |name: &str, at: SocketAddr| (200, format!("{name} service.consul:{}", at.port()));
+    assert_eq!(answers, [answer("one", one), answer("two", two)].into());
+    running.abort();
+}
+
 /// Whoever can write the zone has a certificate for the names in it. That of the file is proven
 /// (RFC 9525, section 6.1).
 #[tokio::test(flavor = "multi_thread")]
