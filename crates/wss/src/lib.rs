@@ -40,6 +40,7 @@ mod facts;
 mod forward;
 mod freshness;
 mod header;
+mod header_order;
 mod inner;
 mod kerberos;
 mod key_locator;
@@ -93,6 +94,7 @@ pub use evidence::{
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use header_order::OrderedItem;
 pub use inner::{
     InnerCipherEvidence, InnerDecryption, InnerElement, InnerEncryption, InnerEvidence,
     InnerKeyInfo, InnerSigning, InnerVerification,

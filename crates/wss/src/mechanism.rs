@@ -114,6 +114,7 @@ impl Mechanism {
                 intermediary: None,
                 must_understand: true,
                 layout: Layout::Lax,
+                order: Vec::new(),
                 timestamp: (self != Self::None).then_some(TimestampPolicy {
                     required: self.signs(),
                     ..freshness

@@ -18,6 +18,7 @@ use crate::binding::{
 };
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
+use crate::header_order::OrderedItem;
 use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
@@ -67,6 +68,9 @@ pub struct HeaderPolicy {
     pub must_understand: bool,
     /// Order of its elements.
     pub layout: Layout,
+    /// Outbound: the order in which items are written. Items that it does not name stand behind,
+    /// in the order in which they stand without it.
+    pub order: Vec<OrderedItem>,
     /// Whether messages carry a `wsu:Timestamp`, and how fresh it must be.
     pub timestamp: Option<TimestampPolicy>,
     /// Whether answers repeat the signature values of their request

@@ -9,6 +9,7 @@ mod check;
 mod demands;
 mod key_source;
 mod keys;
+mod order;
 mod parts;
 mod problem;
 mod protection;

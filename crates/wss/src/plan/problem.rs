@@ -7,6 +7,7 @@ use soapstone_xml::Canonicalization;
 
 use super::keys::KeyField;
 use crate::binding::KeyReference;
+use crate::header_order::OrderedItem;
 use crate::part::Part;
 
 /// One thing wrong with a policy or its keys.
@@ -74,6 +75,20 @@ pub enum PlanProblem {
         /// Why not.
         problem: &'static str,
     },
+    /// An item of the Security header stands behind an item that it must stand before.
+    HeaderOrder {
+        /// The item that must stand first.
+        first: OrderedItem,
+        /// The item that stands first.
+        second: OrderedItem,
+        /// Why it must not.
+        reason: &'static str,
+    },
+    /// The order of the Security header names an item twice.
+    ItemRepeated {
+        /// The item.
+        item: OrderedItem,
+    },
     /// Fewer keys endorse than the policy wants endorsing signatures.
     Endorsers {
         /// Signatures.
@@ -121,6 +136,22 @@ impl fmt::Display for PlanProblem {
                 write!(out, "key reference `{}` {problem}", reference.name())
             }
             Self::Combination { problem } => out.write_str(problem),
+            Self::HeaderOrder {
+                first,
+                second,
+                reason,
+            } => {
+                let (first, second) = (first.name(), second.name());
+                write!(
+                    out,
+                    "`header_order` must have `{first}` before `{second}`, found `{second}` before `{first}`: {reason}"
+                )
+            }
+            Self::ItemRepeated { item } => write!(
+                out,
+                "`header_order` must name an item once, found `{}` twice",
+                item.name()
+            ),
             Self::Endorsers { wanted, found } => write!(
                 out,
                 "{wanted} endorsing signatures are wanted, each with a key of its own, and the keys that endorse are {found}"

@@ -14,6 +14,7 @@ use crate::attachments::AttachmentDemands;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
+use crate::header_order::OrderedItem;
 use crate::kerberos::{KerberosForm, KerberosPolicy};
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
@@ -36,6 +37,8 @@ pub(crate) struct Protection {
     pub(crate) freshness: Option<TimestampPolicy>,
     /// Whether the `wsu:Timestamp` is the last item of the header.
     pub(crate) timestamp_last: bool,
+    /// The order of the items of the header, where it is not the usual one.
+    pub(crate) header_order: Vec<OrderedItem>,
     /// Whether messages carry an assertion.
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
@@ -269,6 +272,7 @@ impl Protection {
             timestamp: header.timestamp.filter(|timestamp| timestamp.sent),
             freshness: header.timestamp,
             timestamp_last: header.layout == Layout::LaxTimestampLast,
+            header_order: header.order.clone(),
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             hides_assertion: policy.hides_assertion(),

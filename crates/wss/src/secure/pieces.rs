@@ -7,6 +7,7 @@ use super::scope::Declarations;
 use super::text::put;
 use crate::binding::ProtectionOrder;
 use crate::freshness;
+use crate::header_order::OrderedItem;
 use crate::names::WSU;
 use crate::plan::Protection;
 
@@ -51,6 +52,9 @@ pub(super) struct Pieces {
     pub(super) data_list: Vec<u8>,
 }
 
+/// A piece of the header, with the item that an order knows it by.
+type Placed<'a> = (Option<OrderedItem>, &'a [u8]);
+
 /// The place of an assertion in the header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AssertionPlace {
@@ -75,29 +79,42 @@ impl Pieces {
         }
     }
 
-    /// The pieces of the header in the order in which a receiver must process them: what was done
-    /// last comes first, and what is named stands before what names it.
+    /// The pieces of the header in the order of the plan: of those that it does not name, in the
+    /// order in which a receiver must process them.
     pub(super) fn in_order<'a>(
         &'a self,
         protection: &'a Protection,
     ) -> impl Iterator<Item = &'a [u8]> {
+        let order = protection.header_order.as_slice();
+        let rank = |item: Option<OrderedItem>| item.map_or(order.len(), |item| item.rank(order));
+        (0..=order.len()).flat_map(move |wanted| {
+            self.placed(protection)
+                .filter(move |(item, _)| rank(*item) == wanted)
+                .map(|(_, piece)| piece)
+        })
+    }
+
+    /// The pieces of the header in the order in which a receiver must process them: what was done
+    /// last comes first, and what is named stands before what names it. Each with the item that an
+    /// order knows it by.
+    fn placed<'a>(&'a self, protection: &'a Protection) -> impl Iterator<Item = Placed<'a>> {
         let sign_first = protection.order == ProtectionOrder::SignBeforeEncrypting;
         // What is enciphered stands behind the key that deciphers it.
         let endorsing_tokens = move |hidden: bool| {
             let endorsing = protection.endorsing.iter().zip(&self.endorsements);
             endorsing
                 .filter(move |(demand, _)| demand.token_encrypted == hidden)
-                .map(|(_, endorsement)| endorsement.token.as_slice())
+                .map(|(_, endorsement)| (None, endorsement.token.as_slice()))
         };
         let keys_of_hidden_tokens = || {
             let endorsing = self.endorsements.iter();
-            endorsing.map(|endorsement| endorsement.derived.as_slice())
+            endorsing.map(|endorsement| (None, endorsement.derived.as_slice()))
         };
         let signatures = || {
             let endorsing = self.endorsements.iter().map(|one| &one.signature);
             std::iter::once(&self.signature)
                 .chain(endorsing)
-                .map(Vec::as_slice)
+                .map(|piece| (Some(OrderedItem::Signature), piece.as_slice()))
         };
         // What deciphers the signatures, or what they cover, and what need not be deciphered before
         // they are verified.
@@ -110,39 +127,59 @@ impl Pieces {
         let place = self.assertion_place(protection);
         let assertion = move |here: AssertionPlace| {
             (place == here)
-                .then_some(self.assertion.as_slice())
+                .then_some((Some(OrderedItem::Assertion), self.assertion.as_slice()))
                 .into_iter()
         };
+        let key = |piece| (Some(OrderedItem::Key), piece);
+        // Their cipher text stands beside the item that it stands beside without an order.
+        let beside = match sign_first {
+            true => OrderedItem::Key,
+            false => OrderedItem::Signature,
+        };
+        let attachments = (Some(beside), self.attachments.as_slice());
         let protecting = before
             .into_iter()
-            .chain(std::iter::once(self.attachments.as_slice()))
+            .map(key)
+            .chain(std::iter::once(attachments))
             .chain(assertion(AssertionPlace::BehindKey))
             .chain(endorsing_tokens(true))
             .chain(keys_of_hidden_tokens())
             .chain(signatures())
-            .chain(std::iter::once(behind));
-        let tokens_of_keys: [&[u8]; 5] = [
-            &self.tokens_of_keys,
+            .chain(std::iter::once(key(behind)));
+        let tokens_of_keys: [&[u8]; 4] = [
             &self.context_token,
             &self.password_token,
             &self.session_key,
             &self.derived,
         ];
-        let tokens = std::iter::once(self.tokens.as_slice())
+        let tokens = std::iter::once((Some(OrderedItem::Token), self.tokens.as_slice()))
             .chain(assertion(AssertionPlace::Readable))
             .chain(endorsing_tokens(false))
-            .chain(tokens_of_keys);
-        let confirmations = || self.confirmations.iter().map(Vec::as_slice);
+            .chain(std::iter::once((
+                Some(OrderedItem::KeyToken),
+                self.tokens_of_keys.as_slice(),
+            )))
+            .chain(tokens_of_keys.map(|piece| (None, piece)));
+        let confirmations = || {
+            let pieces = self.confirmations.iter();
+            pieces.map(|piece| (None, piece.as_slice()))
+        };
         let encryption = protection.encryption.as_ref();
         let readable = encryption.is_none_or(|encryption| !encryption.hides_confirmations);
         let timestamp_first = !protection.timestamp_last;
-        let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();
+        let timestamp = |wanted: bool| {
+            let piece = (Some(OrderedItem::Timestamp), self.timestamp.as_slice());
+            wanted.then_some(piece).into_iter()
+        };
         timestamp(timestamp_first)
             .chain(confirmations().filter(move |_| readable))
             .chain(tokens)
             .chain(protecting)
             .chain(confirmations().filter(move |_| !readable))
-            .chain(std::iter::once(self.username.as_slice()))
+            .chain(std::iter::once((
+                Some(OrderedItem::Username),
+                self.username.as_slice(),
+            )))
             .chain(assertion(AssertionPlace::Last))
             .chain(timestamp(!timestamp_first))
     }

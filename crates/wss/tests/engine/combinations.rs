@@ -198,6 +198,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
         ignored: Vec::new(),
         actor: choices.once_in(5).then(|| "urn:actor".to_owned()),
         intermediary: None,
+        order: Vec::new(),
         must_understand: choices.once_in(2),
         layout: choices.one_of(&[
             Layout::Strict,

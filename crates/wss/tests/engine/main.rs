@@ -19,6 +19,7 @@ mod kerberos;
 mod libraries;
 mod mutants;
 mod oracles;
+mod orders;
 mod password_keys;
 mod paths;
 mod references;
