@@ -442,3 +442,45 @@ fn a_module_that_cannot_be_used_is_told_with_what_it_is_for() {
     let told = folder.problems(&text);
     assert!(told.starts_with(expected), "{told}");
 }
+
+#[test]
+fn an_order_of_header_items_that_no_receiver_can_process_is_refused_where_it_stands() {
+    let folder = Folder::new();
+    let told = |security: &str| folder.problems_of_security(security);
+    assert_eq!(
+        told("mechanism = \"sign\", header_order = [\"signature\", \"timestamp\"]"),
+        ""
+    );
+    assert_eq!(
+        told("mechanism = \"sign\", header_order = [\"signature\", \"token\", \"signature\"]"),
+        "endpoint.toml:3:49: `header_order` must name an item once, found `signature` twice"
+    );
+    let wrong = "header_order = [\"signature\", \"key\"]";
+    let peer = "peer = { certificate = \"me.cert.pem\" }\n";
+    let text = |mechanism: &str| {
+        format!("{IDENTITY}{TRUST}{peer}security = {{ mechanism = \"{mechanism}\", {wrong} }}\n")
+    };
+    assert_eq!(folder.problems(&text("encrypt-sign")), "");
+    let problems = folder.problems(&text("sign-encrypt"));
+    let expected = "endpoint.toml:4:57: `header_order` must have `key` before `signature`, found `signature` before `key`: \
+         the message is signed first, and what was done last stands first";
+    assert!(problems.starts_with(expected), "{problems}");
+    let unknown = told("mechanism = \"sign\", header_order = [\"body\"]");
+    let names = "timestamp, token, key-token, username, assertion, key, signature";
+    assert!(
+        unknown.starts_with(&format!(
+            "endpoint.toml:3:50: `header_order` must be one of {names}, found"
+        )),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn answers_with_a_protection_of_their_own_have_the_usual_order() {
+    let folder = Folder::new();
+    let text = format!(
+        "{IDENTITY}{TRUST}security = {{ mechanism = \"encrypt-sign\", header_order = [\"signature\", \"key\"] }}\n\
+         peer = {{ certificate = \"me.cert.pem\" }}\nanswers = {{ mechanism = \"sign-encrypt\" }}\n"
+    );
+    assert_eq!(folder.problems(&text), "");
+}

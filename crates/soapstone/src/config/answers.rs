@@ -256,6 +256,7 @@ impl AnswersConfig {
             };
             changed.signed = None;
             changed.encrypted = None;
+            changed.header_order = None;
             // What is said of a key of requests is nothing to answers without such a key.
             if !mechanism.signs() {
                 changed.signature = SignatureNaming::default();

@@ -76,6 +76,7 @@ impl RecipientConfig {
         own.unsigned = Vec::new();
         own.ignore = Vec::new();
         own.several_signatures = None;
+        own.header_order = None;
         own.signature = SignatureNaming::default();
         own.encryption = EncryptionNaming::default();
         own.password = None;

@@ -10,7 +10,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
-use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects};
+use soapstone_wss::{
+    EncryptedPart, KeyReference, Mechanism, OrderedItem, Part, PasswordKind, UsernameDialects,
+};
 
 use super::attachments::{AttachmentsConfig, read_attachments};
 use super::clock::{ClockConfig, read_clock};
@@ -189,6 +191,8 @@ pub struct SecurityConfig {
     pub actor: Option<Located<String>>,
     /// Whether the Security header is marked `mustUnderstand`; `None` leaves it to the preset.
     pub must_understand: Option<Located<bool>>,
+    /// The order in which items of the Security header are written.
+    pub header_order: Option<Located<Vec<OrderedItem>>>,
     /// By how much the peer's clock is off.
     pub clock: Option<ClockConfig>,
     /// The moment to pretend it is.
@@ -272,6 +276,7 @@ impl SecurityConfig {
             .collect();
         let actor = table.string("actor");
         let must_understand = table.boolean("must_understand");
+        let header_order = read_header_order(&mut table);
         let clock = table.table("clock").and_then(read_clock);
         let time = table.moment("time");
         table.finish();
@@ -304,10 +309,24 @@ impl SecurityConfig {
             allow_weak_until,
             actor,
             must_understand,
+            header_order,
             clock,
             time,
         })
     }
+}
+
+/// The order in which items of the Security header are written.
+fn read_header_order(table: &mut Table<'_>) -> Option<Located<Vec<OrderedItem>>> {
+    let place = table.place_of("header_order");
+    let value = table.choices(
+        "header_order",
+        &OrderedItem::ALL.map(|item| (item.name(), item)),
+    )?;
+    Some(Located {
+        value,
+        place: place?,
+    })
 }
 
 fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {

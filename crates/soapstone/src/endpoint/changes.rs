@@ -261,6 +261,9 @@ impl Compiler<'_> {
         if let Some(must_understand) = &security.must_understand {
             policy.header.must_understand = must_understand.value;
         }
+        if let Some(order) = &security.header_order {
+            policy.header.order.clone_from(&order.value);
+        }
         if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
             username.dialects = given.dialects;
         }

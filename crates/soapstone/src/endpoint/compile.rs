@@ -385,6 +385,14 @@ impl Compiler<'_> {
                         self.report(place, problem.to_string());
                         continue;
                     }
+                    if let PlanProblem::HeaderOrder { .. } | PlanProblem::ItemRepeated { .. } =
+                        &problem
+                    {
+                        let order = self.config.security.header_order.as_ref();
+                        let place = order.map_or(place, |order| order.place);
+                        self.report(place, problem.to_string());
+                        continue;
+                    }
                     let PlanProblem::KeyMissing { field, .. } = problem else {
                         self.report(place, problem.to_string());
                         continue;
