@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::LearnError;
 use crate::answer::Answer;
 use crate::inner::InnerSignature;
+use crate::order::Order;
 use crate::outline::{Algorithms, Covered, Outline, Password, Reference};
 use crate::tables::KeyTables;
 
@@ -28,11 +29,13 @@ pub(crate) struct Draft {
     /// Whether the sender signs before it encrypts.
     pub(crate) signs_first: bool,
     pub(crate) password: Option<Password>,
+    pub(crate) nonce: Option<(bool, bool)>,
     pub(crate) algorithms: Algorithms,
     pub(crate) signed: Vec<String>,
     pub(crate) encrypted: Vec<String>,
     pub(crate) signature_reference: Option<Reference>,
     pub(crate) encryption_reference: Option<Reference>,
+    pub(crate) order: Order,
     has_timestamp: bool,
     life: Option<SignedDuration>,
     has_expires: bool,
@@ -61,11 +64,13 @@ impl Draft {
             encrypts: outline.has_cipher_text,
             signs_first: outline.deciphered_first || outline.hides_items,
             password: outline.password,
+            nonce: outline.nonce,
             algorithms: outline.algorithms.clone(),
             signed: Vec::new(),
             encrypted: Vec::new(),
             signature_reference: outline.signature_reference,
             encryption_reference: outline.encryption_reference,
+            order: outline.order.clone(),
             has_timestamp: outline.has_timestamp,
             life: life(outline),
             has_expires: outline.expires.is_some(),
@@ -155,6 +160,10 @@ impl Draft {
         // What is not in all of them is not demanded.
         self.signed.retain(|part| other.signed.contains(part));
         self.encrypted.retain(|part| other.encrypted.contains(part));
+        if self.order != other.order && self.order != Order::default() {
+            self.order = Order::default();
+            self.unsaid("the items of the Security header stand in several orders".to_owned());
+        }
         self.algorithms.join(&other.algorithms);
         self.has_timestamp &= other.has_timestamp;
         self.has_expires &= other.has_expires;
@@ -293,6 +302,12 @@ impl Draft {
         if side == Side::Sender && !self.must_understand {
             line("must_understand", "false".to_owned());
         }
+        if let (Side::Sender, Some(form)) = (side, self.username_token()) {
+            line("username_token", form);
+        }
+        if let (Side::Sender, Some(order)) = (side, self.header_order()) {
+            line("header_order", order);
+        }
         if let Some(time) = time {
             line("time", quoted(&time.to_string()));
         }
@@ -373,6 +388,20 @@ impl Draft {
             self.signs && is_first && !self.signed.contains(block)
         });
         unsigned.map(|(_, block)| block)
+    }
+
+    /// The value of `username_token`, where a password as text lacks what ours have.
+    fn username_token(&self) -> Option<String> {
+        let (nonce, created) = self.nonce?;
+        let is_text = self.password == Some(Password::Text);
+        (is_text && !(nonce && created))
+            .then(|| format!("{{ nonce = {nonce}, created = {created} }}"))
+    }
+
+    /// The value of `header_order`, where our messages are to have another order than the usual.
+    fn header_order(&self) -> Option<String> {
+        let by_policy = self.takes_a_policy() || self.several_signatures;
+        self.order.value(self.signs_first).filter(|_| !by_policy)
     }
 
     /// Whether an endpoint file cannot say how the keys of the messages are named.

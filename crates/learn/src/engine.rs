@@ -11,7 +11,9 @@ use soapstone::{ForgetfulReplayCache, Memory, Opener};
 
 use crate::ROUNDS;
 use crate::draft::{Draft, Side};
-use crate::outline::{Algorithms, Covered, Password, Reference, covered_name, is_sealed, password};
+use crate::outline::{
+    Algorithms, Covered, Password, Reference, covered_name, is_sealed, nonce, password,
+};
 use crate::tables::KeyTables;
 
 /// What one opening showed.
@@ -23,10 +25,13 @@ struct Shown {
     algorithms: Algorithms,
     signature_reference: Option<Reference>,
     password: Option<Password>,
+    nonce: Option<(bool, bool)>,
     /// Cipher text that is signed.
     sealed: Vec<NodeId>,
     /// What was in cipher text.
     unsealed: Vec<(NodeId, Covered)>,
+    /// The same of items of the Security header, by their place in it.
+    items: Vec<(usize, Covered)>,
 }
 
 impl OperationObserver for Shown {
@@ -89,12 +94,23 @@ impl OperationObserver for Shown {
                     self.signs |= element.is(DS, "Signature");
                     if element.is(WSSE, "UsernameToken") {
                         self.password = Some(password(*element));
+                        self.nonce = Some(nonce(*element));
                     }
                 }
                 let covered = deciphered(data, &plaintext);
                 let around = data.parent().filter(|it| is_sealed(*it));
                 for element in [Some(data), around].into_iter().flatten() {
                     self.unsealed.push((element.id(), covered.clone()));
+                }
+                let security = data.parent().filter(|it| it.is(WSSE, "Security"));
+                if let Some(security) = security {
+                    // The element may stand there already.
+                    let found = plaintext.first().map(|it| it.id());
+                    let place = security
+                        .children()
+                        .position(|it| it.id() == data.id() || Some(it.id()) == found);
+                    self.items
+                        .extend(place.map(|place| (place, covered.clone())));
                 }
                 self.encrypted.push(covered);
             }
@@ -162,8 +178,12 @@ fn learn_from(draft: &mut Draft, shown: &Shown) {
     let sealed = shown.unsealed.iter();
     let sealed = sealed.filter(|(parent, _)| shown.sealed.contains(parent));
     sealed.for_each(|(_, covered)| draft.also_signed(covered));
+    for (place, covered) in &shown.items {
+        draft.order.unsealed(*place, covered);
+    }
     draft.signs |= shown.signs;
     draft.password = draft.password.or(shown.password);
+    draft.nonce = draft.nonce.or(shown.nonce);
     draft.algorithms.join(&shown.algorithms);
     if draft.signature_reference.is_none() {
         draft.signature_reference = shown.signature_reference;

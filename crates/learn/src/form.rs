@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: what differs between two messages of one sender is no form.
 
-use soapstone::wss::names::{SOAP11, SOAP12, WSSE, WSSE11, XENC};
+use soapstone::wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, XENC};
 use soapstone::wss::{Envelope, EnvelopeError};
 use soapstone::xml::{Buffers, Element, Limits};
 
@@ -81,9 +81,8 @@ fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
             listed(&names(&theirs)),
             listed(&names(&mine))
         ));
-        return;
     }
-    for (theirs, mine) in theirs.into_iter().zip(mine) {
+    for (theirs, mine) in alike(&theirs, &mine) {
         if theirs.namespace() == mine.namespace() {
             compare(theirs, mine, told);
         } else {
@@ -97,6 +96,19 @@ fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
     }
 }
 
+/// The children of the same name, the first with the first: what stands elsewhere or is not there
+/// hides no other difference.
+fn alike<'e>(
+    theirs: &[Element<'e>],
+    mine: &[Element<'e>],
+) -> impl Iterator<Item = (Element<'e>, Element<'e>)> {
+    let mut left: Vec<Element<'e>> = mine.to_vec();
+    theirs.iter().filter_map(move |one| {
+        let place = left.iter().position(|it| it.local() == one.local())?;
+        Some((*one, left.remove(place)))
+    })
+}
+
 /// The children that are compared: of the SOAP header those that are security.
 fn compared(element: Element<'_>) -> Vec<Element<'_>> {
     let is_header = matches!(element.namespace(), SOAP11 | SOAP12) && element.local() == "Header";
@@ -107,9 +119,13 @@ fn compared(element: Element<'_>) -> Vec<Element<'_>> {
         .collect()
 }
 
-/// Names of attributes, with the values that are fixed.
+/// Names of attributes, with the values that are fixed. An `Id` of a signature or a key is no form:
+/// only a reference shows whether the message needs it, and is compared itself.
 fn attributes(element: Element<'_>) -> Vec<(String, Option<String>)> {
-    let found = element.plain_attributes().map(|attribute| {
+    let has_free_id = matches!(element.namespace(), DS | XENC);
+    let attributes = element.plain_attributes();
+    let attributes = attributes.filter(|one| !(has_free_id && one.local() == "Id"));
+    let found = attributes.map(|attribute| {
         let name = attribute.local().to_owned();
         let is_fixed = FIXED.contains(&name.as_str());
         let value = is_fixed.then(|| attribute.value().into_owned());

@@ -26,6 +26,7 @@ mod draft;
 mod engine;
 mod form;
 mod inner;
+mod order;
 mod outline;
 mod tables;
 

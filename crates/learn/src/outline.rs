@@ -16,6 +16,7 @@ use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_da
 use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
 
 use crate::inner::InnerSignature;
+use crate::order::Order;
 
 /// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
 const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
@@ -260,12 +261,16 @@ pub(crate) enum Password {
 pub(crate) struct Outline {
     pub(crate) actor: Option<String>,
     pub(crate) must_understand: bool,
+    /// The order of the items of the Security header.
+    pub(crate) order: Order,
     pub(crate) has_timestamp: bool,
     /// Of the Timestamp or, without one, of the UsernameToken.
     pub(crate) created: Option<Timestamp>,
     pub(crate) expires: Option<Timestamp>,
     /// Of a token that is not enciphered.
     pub(crate) password: Option<Password>,
+    /// Whether such a token has a nonce and the time of its making.
+    pub(crate) nonce: Option<(bool, bool)>,
     pub(crate) has_signature: bool,
     pub(crate) signatures: usize,
     /// Cipher text anywhere in the message.
@@ -395,10 +400,12 @@ impl Outline {
                 .or_else(|| soap("role"))
                 .map(|it| it.into_owned()),
             must_understand: soap("mustUnderstand").is_some_and(|it| matches!(&*it, "1" | "true")),
+            order: Order::of(security),
             has_timestamp: timestamp.is_some(),
             created: moment(timestamp.or(user), "Created"),
             expires: moment(timestamp, "Expires"),
             password: user.map(password),
+            nonce: user.map(nonce),
             has_signature: signature.is_some(),
             signatures: header
                 .items()
@@ -473,6 +480,12 @@ pub(crate) fn password(token: Element<'_>) -> Password {
             _ => Password::Text,
         },
     }
+}
+
+/// Whether a `wsse:UsernameToken` has a nonce, and the time of its making.
+pub(crate) fn nonce(token: Element<'_>) -> (bool, bool) {
+    let has = |namespace, local| token.child(namespace, local).is_some();
+    (has(WSSE, "Nonce"), has(WSU, "Created"))
 }
 
 /// The parts that a signature names. Attributes without a namespace that name one go to `ids`.
