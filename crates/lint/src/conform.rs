@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use soapstone_xml::{Document, Element};
 
 use crate::Report;
-use crate::names::{DS, EBMS, WSSE, WSU, XENC};
+use crate::names::{ADDRESSING, ADDRESSING_DRAFTS, DS, EBMS, WSSE, WSU, XENC};
 use crate::rule::{Area, Profile, Rule};
 use crate::table::rules_table;
 
@@ -230,6 +230,9 @@ pub(crate) fn areas_of(document: &Document, of_envelope: bool, is_package: bool)
 
 fn read(element: Element<'_>, areas: &mut BTreeSet<Area>) {
     let value_type = || element.attribute("", "ValueType").unwrap_or_default();
+    if element.namespace() == ADDRESSING || ADDRESSING_DRAFTS.contains(&element.namespace()) {
+        areas.insert(Area::Addressing);
+    }
     match (element.namespace(), element.local()) {
         (WSSE, "Security") => areas.extend([
             Area::Header,

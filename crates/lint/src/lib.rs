@@ -314,6 +314,7 @@ fn look_at_envelope<'d>(
     look::header::look(&message, findings);
     if findings.profiles().meets(Profiles::BASIC) {
         look::envelope::look(document, encoding, &message, findings);
+        look::addressing::look(&message, findings);
     }
     if findings.profiles().has(Profile::Digikoppeling) {
         look::digikoppeling::look(&message, findings);

@@ -14,6 +14,17 @@ pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 pub(crate) const ADDRESSING: &str = "http://www.w3.org/2005/08/addressing";
 pub(crate) const ADDRESSING_2004: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
+/// Namespaces of WS-Addressing before the Recommendation.
+pub(crate) const ADDRESSING_DRAFTS: [&str; 3] = [
+    ADDRESSING_2004,
+    "http://schemas.xmlsoap.org/ws/2004/03/addressing",
+    "http://schemas.xmlsoap.org/ws/2003/03/addressing",
+];
+/// The action of faults about addressing.
+pub(crate) const ADDRESSING_FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
+pub(crate) const ADDRESSING_NONE: &str = "http://www.w3.org/2005/08/addressing/none";
+pub(crate) const ADDRESSING_METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
+pub(crate) const ADDRESSING_WSDL_DRAFT: &str = "http://www.w3.org/2006/05/addressing/wsdl";
 
 pub(crate) const WSSE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";

@@ -119,6 +119,8 @@ areas! {
     Header "security header";
     /// The SOAP envelope.
     Envelope "envelope";
+    /// Header blocks of WS-Addressing.
+    Addressing "addressing";
     /// WSDL 1.1.
     Description "description";
     /// WS-Policy and WS-SecurityPolicy.

@@ -2,6 +2,8 @@
 //! with a change of a good document that breaks it, and what the whole crate promises of hostile
 //! input.
 
+#[path = "profiles/addressing.rs"]
+mod addressing;
 #[path = "profiles/as4.rs"]
 mod as4;
 #[path = "profiles/descriptions.rs"]
@@ -236,6 +238,65 @@ fn the_basic_profile_of_the_other_soap_version_refuses_the_envelope() {
     assert_eq!(broken(&of_12, of(Profile::Bp12)), refused);
     assert_eq!(broken(&of_12, of(Profile::Bp20)), BTreeSet::new());
     assert_eq!(broken(&of_12, Choice::Fitting), BTreeSet::new());
+}
+
+#[test]
+fn each_rule_of_basic_profile_1_2_and_2_0_alone_is_found_where_it_is_broken() {
+    let of_12 = Profiles::of(Profile::Bp12);
+    let of_20 = Profiles::of(Profile::Bp20);
+    let soap11 = "http://schemas.xmlsoap.org/soap/envelope/";
+    let request12 = addressing::REQUEST.replace(soap11, addressing::SOAP12);
+    compare(addressing::REQUEST, addressing::OF_REQUESTS, of_12);
+    compare(&request12, addressing::OF_REQUESTS, of_20);
+    compare(&request12, addressing::OF_ENVELOPES12, of_20);
+    compare(addressing::FAULT11, addressing::OF_FAULTS11, of_12);
+    compare(addressing::FAULT12, addressing::OF_FAULTS12, of_20);
+    let service = addressing::service();
+    compare(&service, addressing::OF_SERVICES, Profiles::BASIC);
+    let service12 = addressing::service12();
+    compare(&service12, addressing::OF_SERVICES12, of_20);
+}
+
+/// Basic Profile 1.1 takes WS-Addressing in nowhere, and either SOAP version may be bound where no
+/// profile is chosen.
+#[test]
+fn rules_of_later_basic_profiles_leave_others_alone() {
+    let of_11 = Profiles::of(Profile::Bp11);
+    for (rule, from, to, _) in addressing::OF_REQUESTS {
+        let changed = addressing::REQUEST.replacen(from, to, 1);
+        assert_eq!(
+            broken(&changed, Choice::Of(of_11)),
+            BTreeSet::new(),
+            "{rule}"
+        );
+    }
+    let both = Choice::Of(Profiles::BASIC);
+    assert_eq!(broken(&addressing::service12(), both), BTreeSet::new());
+    let refused = BTreeSet::from(["bp-binding-version"]);
+    let of_12 = Choice::Of(Profiles::of(Profile::Bp12));
+    assert_eq!(broken(&addressing::service12(), of_12), refused);
+    // A header for another role is another header, and answers that go nowhere relate to nothing.
+    let request = addressing::REQUEST;
+    for (from, to) in [
+        (
+            "<a:MessageID>",
+            "<a:MessageID s:actor=\"urn:r\">urn:uuid:2</a:MessageID><a:MessageID>",
+        ),
+        (
+            "<a:MessageID>urn:uuid:1</a:MessageID><a:ReplyTo><a:Address>http://client.example/",
+            "<a:ReplyTo><a:Address>http://www.w3.org/2005/08/addressing/none",
+        ),
+    ] {
+        assert!(request.contains(from), "{from}");
+        let changed = request.replacen(from, to, 1);
+        assert_eq!(broken(&changed, of_12), BTreeSet::new(), "{to}");
+    }
+    // Another choice in each alternative.
+    let service = addressing::service();
+    let choice =
+        "<wsp:ExactlyOne><wsam:AnonymousResponses/><wsam:NonAnonymousResponses/></wsp:ExactlyOne>";
+    let chosen = service.replacen("<wsam:AnonymousResponses/>", choice, 1);
+    assert_eq!(broken(&chosen, both), BTreeSet::new());
 }
 
 #[test]
@@ -483,6 +544,7 @@ fn every_rule_outside_of_the_security_profile_has_its_sample() {
     let sampled: BTreeSet<&str> = [ENVELOPES, FAULTS, DESCRIPTIONS, POLICIES, WUS]
         .into_iter()
         .chain(of_as4)
+        .chain(addressing::ALL)
         .collect::<Vec<_>>()
         .concat()
         .iter()

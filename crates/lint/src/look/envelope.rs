@@ -5,6 +5,7 @@ use soapstone_xml::{Content, Document};
 use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
+use crate::look::envelope12;
 use crate::message::Message;
 use crate::names::{SOAP_ENCODING, SOAP11, SOAP12, XML};
 use crate::rule::Profile;
@@ -24,6 +25,9 @@ pub(crate) fn look(
     look_at_structure(message, findings);
     look_at_text(document, encoding, ["R1012", "R1033"], findings);
     look_at_instructions(document, message.envelope, findings);
+    if message.soap == SOAP12 {
+        envelope12::look(message, findings);
+    }
     if message.soap == SOAP11 {
         look_at_attributes(message, findings);
         let fault = message.body.and_then(|body| body.child(SOAP11, "Fault"));
@@ -61,7 +65,7 @@ fn look_at_structure(message: &Message<'_>, findings: &mut Findings) {
     for child in envelope.children() {
         if child == body {
             behind = true;
-        } else if behind && child.namespace() != message.soap {
+        } else if behind && child.namespace() != message.soap && message.soap == SOAP11 {
             let found = quoted(Some(child.qualified_name()));
             findings.add("R1011", child, "nothing behind the Body", found);
         } else if child.is(message.soap, "Header") && !behind {

@@ -3,6 +3,7 @@
 //! The rule kept here: each file reads the message and writes findings, and knows nothing of the
 //! others.
 
+pub(crate) mod addressing;
 pub(crate) mod as4;
 pub(crate) mod binary_token;
 pub(crate) mod digikoppeling;
@@ -10,6 +11,7 @@ pub(crate) mod ebms;
 pub(crate) mod edelivery;
 pub(crate) mod encryption;
 pub(crate) mod envelope;
+mod envelope12;
 pub(crate) mod header;
 pub(crate) mod kerberos;
 pub(crate) mod package;

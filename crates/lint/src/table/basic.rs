@@ -57,3 +57,27 @@ rules! { ENVELOPE11 SOAP11, Envelope;
     "A fault code is not refined with dots."
     "Use a qualified name of your own namespace.";
 }
+
+rules! { ENVELOPE12 Profiles::of(Profile::Bp20), Envelope;
+"bp20-attributes" MUST "env:Envelope, env:Header, env:Body" "SOAP 1.2 Part 1, 5.1, 5.2, 5.3"
+    "Attributes of Envelope, Header and Body have a namespace."
+    "Qualify the attribute, or remove it.";
+"bp20-encoding-style" MUST "@env:encodingStyle" "SOAP 1.2 Part 1, 5.1.1"
+    "Elements of SOAP itself name no encoding."
+    "Remove the attribute.";
+"bp20-block-attributes" SHOULD "@env:role, @env:mustUnderstand, @env:relay" "SOAP 1.2 Part 1, 5.2.2, 5.2.3, 5.2.4"
+    "The attributes of header blocks stand at header blocks alone, since receivers ignore them elsewhere."
+    "Move the attribute to the header block.";
+"bp20-boolean" MUST "@env:mustUnderstand, @env:relay" "SOAP 1.2 Part 1, 5.2.3, 5.2.4"
+    "mustUnderstand and relay are true, false, 1 or 0."
+    "Write true or false.";
+"bp20-fault" MUST "env:Fault" "SOAP 1.2 Part 1, 5.4"
+    "A fault holds Code and Reason, and may hold Node, Role and Detail, in this order."
+    "Write the elements of SOAP 1.2; faultcode and faultstring are those of SOAP 1.1.";
+"bp20-fault-code" MUST "env:Value" "SOAP 1.2 Part 1, 5.4.1.1, 5.4.6"
+    "The code of a fault is one of SOAP's five; a subcode refines it."
+    "Write env:Sender or env:Receiver, and your own code in a Subcode.";
+"bp20-fault-reason" MUST "env:Text" "SOAP 1.2 Part 1, 5.4.2, 5.4.2.1"
+    "A reason has texts, each of which names its language."
+    "Add xml:lang to the env:Text.";
+}

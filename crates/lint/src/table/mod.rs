@@ -34,6 +34,7 @@ macro_rules! rules {
 }
 pub(crate) use rules;
 
+mod addressing;
 mod as4;
 mod basic;
 mod description;
@@ -61,7 +62,12 @@ static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         header::HEADER,
         basic::ENVELOPE,
         basic::ENVELOPE11,
+        basic::ENVELOPE12,
+        addressing::ADDRESSING,
+        addressing::ADDRESSING11,
         description::DESCRIPTION,
+        addressing::DESCRIPTION,
+        addressing::DESCRIPTION12,
         policy::POLICY,
         policy::DIGIKOPPELING,
         ebms::MESSAGING,

@@ -1,9 +1,11 @@
 //! Descriptions in WSDL 1.1, as the Basic Profiles have them.
 //!
-//! The rules about bindings are in [`bindings`], those about schemas in [`schemas`]. The rule kept
-//! here: what a description imports is read only where a rule is about it, and a document that is
-//! not at hand breaks nothing.
+//! The rules about bindings are in [`bindings`], those about schemas in [`schemas`], and those of
+//! Basic Profile 1.2 and 2.0 alone in [`addressing`]. The rule kept here: what a description
+//! imports is read only where a rule is about it, and a document that is not at hand breaks
+//! nothing.
 
+mod addressing;
 mod bindings;
 mod schemas;
 
@@ -84,6 +86,7 @@ pub(crate) fn look(
         look_at_port_type(&description, port_type, findings);
     }
     bindings::look(&description, findings);
+    addressing::look(&description, findings);
     look_at_addresses(definitions, findings);
 }
 
