@@ -82,3 +82,24 @@ fn a_broken_rule_is_told_with_its_places_in_every_document() {
         .run("conform other signed.xml")
         .fails("no profile is called `other`");
 }
+
+#[test]
+fn an_answer_is_held_against_its_request() {
+    let folder = folder();
+    folder
+        .run("secure --config client.toml plain.xml -o answer.xml")
+        .succeeds();
+    // Both are signed alike, and nobody demands confirmations.
+    let run = folder.run("conform bsp signed.xml answer.xml --in-order --json");
+    let report = run.succeeds().json();
+    assert_eq!(report["exchanges"][0]["answer"], "answer.xml");
+    assert_eq!(verdict(&report, "exchange-signed"), "pass");
+    assert_eq!(verdict(&report, "exchange-confirmed"), "not applicable");
+    let run = folder.run("conform bsp signed.xml answer.xml --in-order --confirmed");
+    let text = run.refuses_somehow().text().to_owned();
+    let row = "| signed.xml | answer.xml | order of the documents | exchange-confirmed |";
+    assert!(text.contains(row), "{text}");
+    // Without the order nothing pairs them.
+    let run = folder.run("conform bsp signed.xml answer.xml --json");
+    assert_eq!(run.succeeds().json()["exchanges"], serde_json::json!([]));
+}

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use soapstone_xml::{Document, Element};
 
 use crate::Report;
+use crate::exchange::{Exchange, Pairing, exchanges};
 use crate::names::{ADDRESSING, ADDRESSING_DRAFTS, DS, EBMS, WSSE, WSU, XENC};
 use crate::rule::{Area, Profile, Rule};
-use crate::table::rules_table;
+use crate::table::{exchange_rules, rules_table};
 
 /// Most places of a breach that are listed.
 const MOST_PLACES: usize = 5;
@@ -56,7 +57,8 @@ pub struct RuleVerdict {
     pub rule: &'static Rule,
     /// Whether it is kept.
     pub verdict: Verdict,
-    /// The breaches that were kept in the reports, as `file:line:column`; the first ones.
+    /// The breaches that were kept in the reports, as `file:line:column`; of an exchange both
+    /// files and what was found.
     pub places: Vec<String>,
 }
 
@@ -65,8 +67,12 @@ pub struct RuleVerdict {
 pub struct Conformance {
     /// The profile.
     pub profile: Profile,
-    /// Its rules, in the order of the table.
+    /// Its rules, in the order of the table, and those about exchanges behind them.
     pub rules: Vec<RuleVerdict>,
+    /// Requests with their answers.
+    pub exchanges: Vec<Exchange>,
+    /// Names of answers whose request is not in the traffic.
+    pub without_request: Vec<String>,
     /// The documents: name, digest, and what each is.
     pub documents: Vec<(String, String, &'static str)>,
     /// Whether breaches were counted that are not listed, so that a rule may be broken unseen.
@@ -107,6 +113,8 @@ impl Conformance {
         Self {
             profile,
             rules: rules.collect(),
+            exchanges: Vec::new(),
+            without_request: Vec::new(),
             documents: documents
                 .map(|one| {
                     let subject = one.report.subject.name();
@@ -117,6 +125,39 @@ impl Conformance {
                 .iter()
                 .any(|one| one.report.further_errors + one.report.further_warnings > 0),
         }
+    }
+
+    /// With the verdicts on the exchanges of the same traffic.
+    #[must_use]
+    pub fn with_exchanges(mut self, traffic: &[Evidence], pairing: Pairing) -> Self {
+        (self.exchanges, self.without_request) = exchanges(traffic, pairing);
+        if self.exchanges.is_empty() {
+            return self;
+        }
+        for (at, rule) in exchange_rules().iter().enumerate() {
+            let verdicts = self.exchanges.iter().map(|one| (one, &one.rules[at]));
+            let (mut is_kept, mut places) = (false, Vec::new());
+            for (exchange, (_, verdict, found)) in verdicts {
+                is_kept |= *verdict == Verdict::Kept;
+                if *verdict == Verdict::Broken {
+                    let Exchange {
+                        request, answer, ..
+                    } = exchange;
+                    places.push(format!("{answer} to {request}: {found}"));
+                }
+            }
+            let verdict = match (places.is_empty(), is_kept) {
+                (false, _) => Verdict::Broken,
+                (true, true) => Verdict::Kept,
+                (true, false) => Verdict::NotApplicable,
+            };
+            self.rules.push(RuleVerdict {
+                rule,
+                verdict,
+                places,
+            });
+        }
+        self
     }
 
     /// How many rules have a verdict.
@@ -155,6 +196,7 @@ impl Conformance {
         for (name, digest, subject) in &self.documents {
             let _ = writeln!(text, "| {} | `{digest}` | {subject} |", cell(name));
         }
+        self.write_exchanges(&mut text);
         text.push_str("\n## Rules\n\n| rule | level | clause | demands | verdict | where |\n|---|---|---|---|---|---|\n");
         for one in &self.rules {
             let rule = one.rule;
@@ -181,6 +223,37 @@ impl Conformance {
         text
     }
 
+    fn write_exchanges(&self, text: &mut String) {
+        if !self.exchanges.is_empty() {
+            text.push_str(
+                "\n## Exchanges\n\n| request | answer | paired by | broken |\n|---|---|---|---|\n",
+            );
+        }
+        for one in &self.exchanges {
+            let rules = one.rules.iter();
+            let broken: Vec<&str> = rules
+                .filter(|(_, verdict, _)| *verdict == Verdict::Broken)
+                .map(|(rule, ..)| rule.id)
+                .collect();
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} |",
+                cell(&one.request),
+                cell(&one.answer),
+                one.by.name(),
+                broken.join(", ")
+            );
+        }
+        if !self.without_request.is_empty() {
+            let names: Vec<String> = self.without_request.iter().map(|name| cell(name)).collect();
+            let _ = writeln!(
+                text,
+                "\nWithout their other half in the traffic: {}.",
+                names.join(", ")
+            );
+        }
+    }
+
     /// The report, as JSON.
     pub fn json(&self) -> Value {
         let rules = self.rules.iter().map(|one| {
@@ -196,11 +269,24 @@ impl Conformance {
         let documents = self.documents.iter().map(
             |(name, digest, subject)| json!({ "name": name, "sha256": digest, "is": subject }),
         );
+        let exchanges = self.exchanges.iter().map(|one| {
+            let rules = one.rules.iter().map(
+                |(rule, verdict, found)| json!({ "rule": rule.id, "verdict": verdict.name(), "found": found }),
+            );
+            json!({
+                "request": one.request,
+                "answer": one.answer,
+                "paired_by": one.by.name(),
+                "rules": rules.collect::<Vec<_>>(),
+            })
+        });
         json!({
             "profile": self.profile.name(),
             "holds": self.holds(),
             "is_cut": self.is_cut,
             "documents": documents.collect::<Vec<_>>(),
+            "exchanges": exchanges.collect::<Vec<_>>(),
+            "without_request": self.without_request,
             "rules": rules.collect::<Vec<_>>(),
         })
     }

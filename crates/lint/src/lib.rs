@@ -29,6 +29,7 @@
 mod conform;
 mod date_time;
 mod element;
+mod exchange;
 mod findings;
 mod look;
 mod message;
@@ -45,12 +46,13 @@ use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
 pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
+pub use exchange::{Exchange, ExchangeFacts, PairedBy, Pairing};
 pub use findings::{Finding, MOST_FINDINGS};
 pub use received::broken_rules;
 pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
 pub use soapstone_mime::{LARGEST_PACKAGE, PackageError};
-pub use table::{NOT_LOOKED_FOR, rule, rules_table};
+pub use table::{NOT_LOOKED_FOR, exchange_rules, rule, rules_table};
 
 use element::Work;
 use findings::Findings;
@@ -114,6 +116,8 @@ pub struct Report {
     pub further_errors: usize,
     /// The areas of rules that the document has something of.
     pub areas: Vec<Area>,
+    /// What pairing asks of it, if it is a message.
+    pub exchange: Option<ExchangeFacts>,
 }
 
 impl Report {
@@ -239,12 +243,14 @@ fn lint_document(
     let mut findings = Findings::new(profiles);
     let mut of_parts = Findings::new(profiles);
     let work = Work::on(document.total_bytes());
+    let mut exchange = None;
     match subject {
         Subject::Envelope | Subject::Package => {
             let message = look_at_envelope(&document, encoding, &work, &mut findings);
             if let Some(package) = related {
                 look::package::look(&message, package, &mut findings, &mut of_parts);
             }
+            exchange = Some(ExchangeFacts::read(&message));
         }
         Subject::Description => {
             look::wsdl::look(&document, encoding, resolver, &mut findings);
@@ -269,6 +275,7 @@ fn lint_document(
         further_warnings,
         further_errors,
         areas: conform::areas_of(&document, of_envelope, related.is_some()),
+        exchange,
     })
 }
 

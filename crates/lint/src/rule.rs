@@ -139,6 +139,8 @@ areas! {
     EDelivery "eDelivery AS4";
     /// MIME packages and their parts.
     Package "MIME package";
+    /// A request and its answer.
+    Exchange "exchange";
 }
 
 /// A set of rules that a message or description can be held against.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use soapstone::config::read_beside;
 use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone_lint::{
-    Choice, Conformance, Evidence, LARGEST_PACKAGE as LARGEST, Profile, Profiles,
+    Choice, Conformance, Evidence, LARGEST_PACKAGE as LARGEST, Pairing, Profile, Profiles,
 };
 
 use crate::failure::{Failure, REFUSED};
@@ -22,6 +22,9 @@ Hold recorded traffic against one profile, and write a report with a verdict on 
 PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery or swa. TRAFFIC are recorded messages, alone or in MIME packages, and WSDLs where the profile is about these. Each \
 rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
 
+Requests and answers among the messages are paired: by wsa:RelatesTo, by a confirmed signature, or in the order of the files with \
+--in-order. Each answer is held against its request.
+
 No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \
 a document could not be looked at.";
 
@@ -29,6 +32,7 @@ const EXAMPLES: &str = "\
 Examples:
   soapstone conform bsp recorded/*.xml -o bsp.md
   soapstone conform digikoppeling request.xml answer.xml
+  soapstone conform bsp request.xml answer.xml --in-order --confirmed
   soapstone conform bp11 service.wsdl --json";
 
 /// Arguments of `soapstone conform`.
@@ -41,6 +45,12 @@ pub struct Arguments {
     /// Messages and descriptions
     #[arg(value_name = "TRAFFIC", required = true)]
     traffic: Vec<PathBuf>,
+    /// The files are a request, its answer, the next request and so on
+    #[arg(long)]
+    in_order: bool,
+    /// Each answer has to confirm the signatures of its request
+    #[arg(long)]
+    confirmed: bool,
     /// Where the report goes; standard output if not named
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -59,7 +69,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for file in &arguments.traffic {
         traffic.push(evidence(file, &choice)?);
     }
-    let conformance = Conformance::of(arguments.profile, &traffic);
+    let pairing = Pairing {
+        in_order: arguments.in_order,
+        confirmed: arguments.confirmed,
+    };
+    let conformance =
+        Conformance::of(arguments.profile, &traffic).with_exchanges(&traffic, pairing);
     let made = format!(
         "Made by soapstone {} at {}.",
         env!("CARGO_PKG_VERSION"),

@@ -8,7 +8,9 @@ use crate::table::{NOT_LOOKED_FOR, rules_table};
 /// All rules in Markdown: a table for each area, and the rules that are not looked for.
 pub fn rules_in_markdown() -> String {
     let mut text = String::new();
-    for area in Area::ALL {
+    // The rules about exchanges are in no table of documents.
+    let is_of_documents = |area: &&Area| rules_table().iter().any(|rule| rule.area == **area);
+    for area in Area::ALL.iter().filter(is_of_documents) {
         // Writing to a text does not fail.
         let _ = writeln!(text, "### {}\n", capitalized(area.name()));
         text.push_str(

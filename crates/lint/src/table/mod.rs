@@ -40,6 +40,7 @@ mod basic;
 mod description;
 mod ebms;
 mod encryption;
+mod exchange;
 mod header;
 mod package;
 mod policy;
@@ -87,6 +88,11 @@ static BY_ID: LazyLock<HashMap<&'static str, &'static Rule>> =
 /// All rules, by area.
 pub fn rules_table() -> &'static [Rule] {
     &ALL
+}
+
+/// The rules about a request and its answer, which no single message can break.
+pub fn exchange_rules() -> &'static [Rule] {
+    exchange::EXCHANGES
 }
 
 /// The rule with this number or name.
