@@ -3,6 +3,7 @@
 
 mod cases;
 mod doubles;
+mod further;
 mod keys;
 mod singles;
 #[path = "../support/mod.rs"]
@@ -67,6 +68,13 @@ fn single_mistakes_are_told_first() {
     singles::timestamps(&mut cases);
     keys::all(&mut cases);
     holds(cases.all, 75, 95);
+}
+
+#[test]
+fn mistakes_are_told_first_whatever_the_kind_of_key() {
+    let mut cases = Cases::default();
+    further::all(&mut cases);
+    holds(cases.all, 30, 95);
 }
 
 #[test]
