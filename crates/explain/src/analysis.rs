@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: every part is looked at, whatever was found in the others.
 
+use soapstone_mime::Attachment;
 use soapstone_xml::Document;
 
 use crate::keys;
@@ -14,7 +15,11 @@ use crate::read::SignatureRead;
 use crate::reference::Named;
 use crate::search::Budget;
 
-pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation {
+pub(crate) fn analyze(
+    document: &Document,
+    attachments: &[Attachment],
+    options: &Options<'_>,
+) -> Explanation {
     let mut told = Explanation {
         bytes: document.bytes().len(),
         ..Explanation::default()
@@ -41,6 +46,8 @@ pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation
         derivations: opened::derivations(read),
         of_passwords: password_keys::otherwise(read, &options.known),
         verified: options.engine.map_or(&[], |engine| &engine.values),
+        attachments,
+        parsing: options.parsing(),
         dump: options.dump,
     };
     let signatures = SignatureRead::all(read);

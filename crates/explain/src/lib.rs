@@ -28,6 +28,7 @@
 
 mod against;
 mod analysis;
+mod attached;
 mod cause;
 mod changes;
 mod clock;
@@ -58,6 +59,7 @@ mod value;
 
 use std::fmt;
 
+use soapstone_mime::{Message, Package, PackageError};
 use soapstone_xml::{Buffers, Document, ParseError};
 
 pub use cause::Cause;
@@ -77,13 +79,13 @@ pub struct ExplainError {
     /// Why.
     pub error: ParseError,
     /// What was done to it, where that can be told.
-    pub cause: Option<&'static str>,
+    pub cause: Option<String>,
 }
 
 impl fmt::Display for ExplainError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(out)?;
-        match self.cause {
+        match &self.cause {
             Some(cause) => write!(out, "; {cause}"),
             None => Ok(()),
         }
@@ -92,18 +94,42 @@ impl fmt::Display for ExplainError {
 
 impl std::error::Error for ExplainError {}
 
-/// Explains a message.
+/// Explains a message, alone or in a MIME package that is recorded with its header: then the
+/// references to other parts have digests, too.
 ///
 /// # Errors
-/// An [`ExplainError`] if it is no XML within the limits of the parser.
+/// An [`ExplainError`] if it is no XML within the limits of the parser, and no package that can be
+/// read in one way alone.
 pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, ExplainError> {
     let parsing = options.parsing();
     let parse = |source: Vec<u8>| Document::parse(source, &parsing, &mut Buffers::new());
-    let document = parse(source.clone()).map_err(|error| ExplainError {
+    let message = match taken_apart(&source) {
+        Ok(None) => Message::from(source),
+        Ok(Some(apart)) => apart,
+        Err(package) => {
+            let read = parse(source);
+            return match read {
+                Ok(document) => Ok(analysis::analyze(&document, &[], options)),
+                Err(error) => Err(ExplainError {
+                    error,
+                    cause: Some(format!("as a package it cannot be taken apart: {package}")),
+                }),
+            };
+        }
+    };
+    let document = parse(message.root.clone()).map_err(|error| ExplainError {
         error,
-        cause: unreadable(&source, &parse),
+        cause: unreadable(&message.root, &parse).map(str::to_owned),
     })?;
-    Ok(analysis::analyze(&document, options))
+    Ok(analysis::analyze(&document, &message.parts, options))
+}
+
+/// The message of a package and its other parts; `None` of what begins without a header.
+fn taken_apart(source: &[u8]) -> Result<Option<Message>, PackageError> {
+    let Some(package) = Package::read(source)? else {
+        return Ok(None);
+    };
+    package.into_message().map(Some)
 }
 
 /// What makes bytes unreadable that would be a message otherwise.

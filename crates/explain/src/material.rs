@@ -3,7 +3,8 @@
 //! The rule kept here: nothing of it is changed by what is found out.
 
 use soapstone_crypto::SymmetricKey;
-use soapstone_xml::{Document, NodeId};
+use soapstone_mime::Attachment;
+use soapstone_xml::{Document, NodeId, ParseOptions};
 
 use crate::keys::Certified;
 use crate::model::{Explanation, Finding, Severity};
@@ -54,6 +55,10 @@ pub(crate) struct Material<'a> {
     pub(crate) of_passwords: Vec<(String, SymmetricKey)>,
     /// Signature values that the engine checked.
     pub(crate) verified: &'a [(Vec<u8>, bool)],
+    /// The other parts of the package that the message came in.
+    pub(crate) attachments: &'a [Attachment],
+    /// How documents are read.
+    pub(crate) parsing: ParseOptions,
     /// Whether canonical bytes are kept.
     pub(crate) dump: bool,
 }

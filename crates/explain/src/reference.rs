@@ -53,6 +53,16 @@ impl Material<'_> {
         let references = &named.signature.references;
         let mut computed = Vec::new();
         for (number, reference) in references.iter().enumerate() {
+            if let Some(attachment) = self.attachment_of(reference) {
+                let found = self.attached(named, number, reference, attachment, budget, told);
+                computed.push(Computed {
+                    found,
+                    recipes: Vec::new(),
+                    digest: Vec::new(),
+                    order: None,
+                });
+                continue;
+            }
             computed.push(self.computed(named, number, reference, budget, told));
         }
         let differs = |one: &&Computed| one.found.state == State::Differs;
@@ -419,7 +429,7 @@ fn deciphered_first(document: &Document, signature: NodeId, uri: &str) -> Option
 }
 
 /// What a reference says of itself.
-fn not_computed(reference: &ReferenceRead<'_>) -> ReferenceFound {
+pub(crate) fn not_computed(reference: &ReferenceRead<'_>) -> ReferenceFound {
     let transforms = reference.transforms.iter().map(|transform| {
         let name = Canonicalization::from_uri(&transform.uri)
             .map_or(transform.uri.as_str(), |method| method.short_name());
@@ -442,7 +452,7 @@ fn not_computed(reference: &ReferenceRead<'_>) -> ReferenceFound {
     }
 }
 
-fn short_digest(reference: &ReferenceRead<'_>) -> String {
+pub(crate) fn short_digest(reference: &ReferenceRead<'_>) -> String {
     reference
         .digest_method
         .map_or(reference.digest_uri.clone(), |method| {
@@ -487,7 +497,7 @@ fn unproven(reference: &ReferenceRead<'_>) -> Cause {
 }
 
 /// The first and the last of the canonical bytes, as text.
-fn ends(bytes: &[u8]) -> (String, String) {
+pub(crate) fn ends(bytes: &[u8]) -> (String, String) {
     let text = String::from_utf8_lossy(bytes);
     let first: String = text.chars().take(SHOWN).collect();
     let mut last: Vec<char> = text.chars().rev().take(SHOWN).collect();

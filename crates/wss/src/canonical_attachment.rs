@@ -52,6 +52,24 @@ impl Sink for Bounded {
     }
 }
 
+/// The content of an attachment in the form that signatures are over (SwA Profile 1.1.1, 5.4.2), of
+/// `most` bytes at most. XML is read within the limits of `options`, and without a DTD.
+///
+/// # Errors
+/// Why there is no such form: a media type that is none, content that is no XML as its type says,
+/// or more bytes than `most`.
+pub fn canonical_attachment<'a>(
+    attachment: &'a Attachment,
+    options: &ParseOptions,
+    most: usize,
+) -> Result<Cow<'a, [u8]>, String> {
+    let room = Room {
+        limit: most,
+        others: 0,
+    };
+    canonical_content(attachment, options, room)
+}
+
 /// The canonical content, or why there is none. XML is read within the limits of messages, and
 /// without a DTD. What grows beyond the room is refused before it is kept.
 pub(crate) fn canonical_content<'a>(

@@ -80,6 +80,7 @@ pub use binding::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, KeyBinding, KeyReference, Layout,
     ProtectionOrder, Recipient, SymmetricBinding, SymmetricToken,
 };
+pub use canonical_attachment::canonical_attachment;
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
     DerivedKeyPolicy, SecurityContext,
