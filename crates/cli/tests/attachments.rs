@@ -63,6 +63,30 @@ fn a_package_is_secured_and_opened_in_both_versions_of_soap() {
 }
 
 #[test]
+fn a_package_is_explained_with_the_digests_of_its_parts() {
+    let folder = Folder::new();
+    endpoints(&folder, "sign", "");
+    folder.write("plain.mime", package(SOAP11, "text/xml"));
+    folder
+        .run("secure --config client.toml plain.mime -o secured.mime")
+        .succeeds();
+    let run = folder.run("explain --config server.toml --json secured.mime");
+    let told = run.succeeds().json();
+    let references = told["signatures"][0]["references"].as_array();
+    let of_parts = references.expect("references").iter();
+    let of_parts = of_parts.filter(|one| one["element"] == "attachment");
+    assert_eq!(of_parts.count(), 2, "{told}");
+    let secured = folder.read("secured.mime");
+    folder.write(
+        "changed.mime",
+        secured.replace("secret plans", "other plans!"),
+    );
+    let run = folder.run("explain --config server.toml changed.mime");
+    let text = run.refuses_somehow().text().to_owned();
+    assert!(text.contains("that of the attachment is"), "{text}");
+}
+
+#[test]
 fn a_package_that_was_changed_is_refused_by_name() {
     let folder = Folder::new();
     endpoints(&folder, "sign", "");

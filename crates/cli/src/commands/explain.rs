@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone::config::{EndpointConfig, IdentityConfig, IdentitySource, LoadedFile, Problems};
 use soapstone::crypto::{Certificate, Identity, KeyStore, SecretBytes, SymmetricKey};
 use soapstone::endpoint::{Calling, Endpoint, Fixed, Memory, Opens, Serving};
+use soapstone::mime::{Message, Package};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
 use soapstone::xml::Limits;
@@ -32,6 +33,8 @@ It tells what the message says of itself: the security header in order, tokens, 
 digests, each signature with the key that checks it. Where a digest or a signature value differs, it tries what senders, proxies and \
 libraries are known to do, alone and in twos, and names the cause whose bytes were signed. A cause is proven; whatever is only likely \
 is called so.
+
+IN may be a MIME package that begins with its header: attachments have digests, too.
 
 Without --config nothing is needed but the message. With it, the message is opened as the endpoint file says, the demands that it does \
 not meet are listed, and keys and passwords of the file are tried as well. --role says from which end: a service opens requests, a client \
@@ -243,6 +246,13 @@ fn whole_seconds(moment: Timestamp) -> Timestamp {
     Timestamp::from_second(moment.as_second()).unwrap_or(moment)
 }
 
+/// The message of a package with its attachments; anything else is an envelope.
+fn in_parts(message: Vec<u8>) -> Message {
+    let package = Package::read(&message).ok().flatten();
+    let parts = package.and_then(|package| package.into_message().ok());
+    parts.unwrap_or_else(|| message.into())
+}
+
 /// Opens the message with one end of an endpoint file.
 fn opened_by<P: Fixed + Opens>(
     config: &EndpointConfig,
@@ -252,7 +262,7 @@ fn opened_by<P: Fixed + Opens>(
     let endpoint = Endpoint::<P>::from_config(config)?;
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let mut report = EngineReport::default();
-    let explained = endpoint.explain(message, None, memory, now, &mut report);
+    let explained = endpoint.explain(in_parts(message), None, memory, now, &mut report);
     Ok(Opened {
         policy: explained.plan.map(|plan| plan.policy().clone()),
         verdict: explained.verdict,
