@@ -554,7 +554,7 @@ fn a_policy_file_has_the_holder_of_an_assertion_sign() {
          <sp:ProtectTokens/></wsp:Policy></sp:AsymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\
          <sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>"
     );
-    folder.write("policy.xml", policy.clone());
+    folder.write("policy.xml", policy);
     let security = "[security]\npolicy = \"policy.xml\"\nsha256_suites = \"sha256\"\n";
     exchange(&folder, security);
     let told = |text: String| {
@@ -571,31 +571,6 @@ fn a_policy_file_has_the_holder_of_an_assertion_sign() {
     let identity = &SERVICE[SERVICE.find("[identity]").unwrap()..];
     let expected = "the policy wants an assertion, and nothing is said of one";
     assert!(told(format!("{identity}{security}")).contains(expected));
-    let conversation =
-        "[security]\nmechanism = \"secure-conversation\"\n[trust]\npinned = [\"alice.cert.pem\"]\n";
-    let expected = "assertions in conversations are not supported";
-    assert!(told(format!("{SERVICE}{conversation}")).contains(expected));
-    // The same by a policy.
-    let at = policy.find("<sp:AsymmetricBinding>").unwrap();
-    let (start, bootstrap) = policy.split_at(at);
-    let token = format!(
-        "<sp:SecureConversationToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\"><wsp:Policy>\
-         <sp:RequireDerivedKeys/><sp:BootstrapPolicy><wsp:Policy>{bootstrap}</sp:BootstrapPolicy></wsp:Policy>\
-         </sp:SecureConversationToken>"
-    );
-    folder.write(
-        "conversation.xml",
-        format!(
-            "{start}<sp:SymmetricBinding><wsp:Policy><sp:ProtectionToken><wsp:Policy>{token}</wsp:Policy></sp:ProtectionToken>\
-             <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
-             </wsp:Policy></sp:SymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\
-             <sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>"
-        ),
-    );
-    let security = security.replace("policy.xml", "conversation.xml");
-    let found = told(format!("{SERVICE}{security}"));
-    let expected = "the policy has an assertion begin conversations";
-    assert!(found.contains(expected), "{found}");
 }
 
 /// A service that is given a user's assertion shows it to the next one, in its own name.

@@ -289,6 +289,7 @@ fn is_same(one: &SecurityContext, other: &SecurityContext) -> bool {
                 ends: end,
             },
         ) => one == other && ends == end,
+        (ContextOwner::Subject(one), ContextOwner::Subject(other)) => one == other,
         (ContextOwner::Anonymous, ContextOwner::Anonymous) => true,
         _ => false,
     };

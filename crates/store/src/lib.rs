@@ -31,6 +31,7 @@ mod problem;
 mod remote;
 mod replay;
 mod room;
+mod sealed_owner;
 mod sealing;
 pub mod server_trust;
 mod shares;

@@ -16,7 +16,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::SymmetricKey;
-use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
+use soapstone::wss::{
+    AssertedOwner, ContextName, ContextOwner, ConversationVersion, SecurityContext,
+};
 
 use crate::certificates::{Certificates, Resting};
 use crate::moments::later;
@@ -66,6 +68,7 @@ enum Owner {
     User(Box<str>),
     /// The client of a ticket, and the end of the ticket.
     Kerberos(Box<(Box<str>, Timestamp)>),
+    Subject(Arc<AssertedOwner>),
     Anonymous,
 }
 
@@ -164,6 +167,7 @@ impl MemoryContexts {
             ContextOwner::Kerberos { client, ends } => {
                 Owner::Kerberos(Box::new((client.as_str().into(), *ends)))
             }
+            ContextOwner::Subject(owner) => Owner::Subject(Arc::new((**owner).clone())),
             ContextOwner::Anonymous => Owner::Anonymous,
         };
         Instance {
@@ -217,6 +221,7 @@ impl ContextStore for MemoryContexts {
                 client: ticket.0.into(),
                 ends: ticket.1,
             },
+            Owner::Subject(owner) => ContextOwner::Subject(Box::new(Arc::unwrap_or_clone(owner))),
             Owner::Anonymous => ContextOwner::Anonymous,
         };
         Ok(Some(SecurityContext {

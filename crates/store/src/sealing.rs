@@ -15,6 +15,8 @@ use soapstone::crypto::{
 };
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
 
+use crate::sealed_owner;
+
 /// The form of sealed values; one with another form was written by another version.
 const FORM: u8 = 1;
 
@@ -156,7 +158,7 @@ fn place(scope: &str, identifier: &str, instance: Option<&str>) -> Vec<u8> {
 }
 
 fn write(context: &SecurityContext) -> SecretBytes {
-    let ticket;
+    let (ticket, subject);
     let (kind, owner): (u8, &[u8]) = match &context.owner {
         ContextOwner::Certificate(certificate) => (1, certificate.der()),
         ContextOwner::User(name) => (2, name.as_bytes()),
@@ -165,6 +167,10 @@ fn write(context: &SecurityContext) -> SecretBytes {
             let ends = ends.as_nanosecond().to_be_bytes();
             ticket = [ends.as_slice(), client.as_bytes()].concat();
             (4, &ticket)
+        }
+        ContextOwner::Subject(owner) => {
+            subject = sealed_owner::write(owner);
+            (5, &subject)
         }
     };
     let secret = context.secret.expose();
@@ -217,6 +223,7 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
                     ends: moment(ends)?,
                 }
             }
+            5 => ContextOwner::Subject(Box::new(sealed_owner::read(owner)?)),
             _ => return None,
         },
     })

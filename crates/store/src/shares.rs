@@ -29,6 +29,8 @@ enum Holder {
     Certificate([u8; 32]),
     User(Box<str>),
     Kerberos(Box<str>),
+    /// The subject of an issuer, with the format and the domains of the name.
+    Subject([Option<Box<str>>; 5]),
     Anonymous,
 }
 
@@ -64,6 +66,17 @@ impl Shares {
             }
             ContextOwner::User(name) => Holder::User(name.as_str().into()),
             ContextOwner::Kerberos { client, .. } => Holder::Kerberos(client.as_str().into()),
+            ContextOwner::Subject(owner) => {
+                let text = |text: &Option<String>| text.as_deref().map(Into::into);
+                let subject = &owner.subject;
+                Holder::Subject([
+                    Some(owner.issuer.as_str().into()),
+                    Some(subject.value.as_str().into()),
+                    text(&subject.format),
+                    text(&subject.qualifier),
+                    text(&subject.service_qualifier),
+                ])
+            }
             ContextOwner::Anonymous => Holder::Anonymous,
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,6 +9,8 @@ use std::fmt;
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, CryptoError, DataEncryption, SecretBytes, SymmetricKey};
 
+use crate::token::{AssertionAttribute, NameIdentifier};
+
 /// A version of WS-SecureConversation, by its namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ConversationVersion {
@@ -105,15 +107,53 @@ pub enum ContextOwner {
         /// The end of the ticket, which the context does not outlive.
         ends: Timestamp,
     },
+    /// The subject of an assertion: no user, and no subject of another issuer, whatever the names.
+    Subject(Box<AssertedOwner>),
     /// Nobody in particular: whoever made the context knows its key, and that is all.
     Anonymous,
 }
+
+/// The subject of an assertion that began a context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssertedOwner {
+    /// Who made the assertion.
+    pub issuer: String,
+    /// Whom it is about, with the format and the domain of the name.
+    pub subject: NameIdentifier,
+    /// The id of the assertion, by which it is cancelled.
+    pub id: String,
+    /// The end of the assertion as its receiver has it, which the context does not outlive.
+    pub ends: Timestamp,
+    /// What the issuer says of the subject.
+    pub attributes: Vec<AssertionAttribute>,
+    /// SHA-256 of the certificate of whoever vouched for the subject, where somebody did.
+    pub attester: Option<[u8; 32]>,
+}
+
+impl AssertedOwner {
+    /// Whether both are the same subject. A name that an issuer gives for a login may be another
+    /// subject's in another assertion (SAML Core 2.0, 8.3.8); and what one attester says of a
+    /// subject, no other one says.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_lasting = self.subject.format.as_deref() != Some(TRANSIENT_NAMES);
+        self.issuer == other.issuer
+            && self.subject == other.subject
+            && self.attester == other.attester
+            && (is_lasting || self.id == other.id)
+    }
+}
+
+/// `Format` of names that an issuer gives for a login, and then perhaps to another subject (SAML
+/// Core 2.0, 8.3.8).
+pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 
 impl fmt::Display for ContextOwner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(certificate) => out.write_str(certificate.subject()),
             Self::User(name) | Self::Kerberos { client: name, .. } => out.write_str(name),
+            Self::Subject(owner) => write!(out, "{} of {}", owner.subject.value, owner.issuer),
             Self::Anonymous => out.write_str("anonymous"),
         }
     }

@@ -187,6 +187,9 @@ pub struct AssertionEvidence {
     pub confirmed: Option<ConfirmationMethod>,
     /// Whether the client certificate of the connection has the key of its holder.
     pub held_by_connection: bool,
+    /// When it ends, as it says or by its age, or the confirmation that confirmed it, if that is
+    /// earlier.
+    pub ends: Timestamp,
     /// The element.
     pub(crate) node: NodeId,
     /// The reference that it was fetched by, where it stands elsewhere. Then the element is that

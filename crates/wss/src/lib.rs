@@ -82,8 +82,8 @@ pub use binding::{
 };
 pub use canonical_attachment::canonical_attachment;
 pub use conversation::{
-    ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
-    DerivedKeyPolicy, SecurityContext,
+    AssertedOwner, ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
+    DerivedKeyPolicy, SecurityContext, TRANSIENT_NAMES,
 };
 pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;

@@ -93,11 +93,12 @@ fn requester_of(answer: &TokenAnswer) -> String {
 /// In whose domain the name of an assertion's subject is: its issuer's, if that does not name
 /// another one.
 fn domain_of(answer: &TokenAnswer) -> Option<String> {
-    let Some(RequesterToken::Assertion(shown)) = &answer.token else {
-        return None;
+    let (subject, issuer) = match (&answer.token, &*answer.requester) {
+        (Some(RequesterToken::Assertion(shown)), _) => (&shown.subject, &shown.issuer),
+        (None, ContextOwner::Subject(owner)) => (&owner.subject, &owner.issuer),
+        _ => return None,
     };
-    let other = shown.subject.other_domain(&shown.issuer);
-    Some(other.unwrap_or(&shown.issuer).to_owned())
+    Some(subject.other_domain(issuer).unwrap_or(issuer).to_owned())
 }
 
 /// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.
@@ -115,6 +116,9 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
             }
             (None, ContextOwner::User(user)) => Some(("user", user.as_str())),
             (None, ContextOwner::Kerberos { client, .. }) => Some(("kerberos", client.as_str())),
+            (None, ContextOwner::Subject(owner)) => {
+                Some(("assertion", owner.subject.value.as_str()))
+            }
             (None, ContextOwner::Anonymous) => None,
         }
         .map(|(by, name)| Sender {

@@ -16,6 +16,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use soapstone::endpoint::OpenedMessage;
+use soapstone::wss::ContextOwner;
 use soapstone_registry::calls::Outcome;
 
 use crate::observe::log::{Beginning, Lines};
@@ -115,6 +116,15 @@ impl Sender {
                 by: "kerberos",
                 name: client.to_owned(),
                 domain: None,
+            });
+        }
+        let context = opened.receipt.context.as_ref();
+        if let Some(ContextOwner::Subject(owner)) = context.map(|context| &context.owner) {
+            let domain = owner.subject.other_domain(&owner.issuer);
+            return Some(Self {
+                by: "assertion",
+                name: owner.subject.value.clone(),
+                domain: Some(domain.unwrap_or(&owner.issuer).to_owned()),
             });
         }
         let signer = opened.receipt.signer.as_ref()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone::crypto::Certificate;
-use soapstone::wss::Assertion;
+use soapstone::wss::{AssertedOwner, Assertion, AssertionAttribute};
 use soapstone_broker::Bucket;
 use tokio::time::Instant;
 
@@ -66,17 +66,28 @@ pub(crate) enum Proven {
     Certificate(Certificate),
     /// A principal, which is no user: `users` names other people.
     Kerberos(String),
+    /// The subject of the assertion that began a conversation, which is no user either.
+    Subject(Box<AssertedOwner>),
     /// An assertion alone, or nobody.
     #[default]
     Nobody,
 }
 
 impl Proven {
+    /// The attributes that an issuer gave whoever began the conversation.
+    fn attributes(&self) -> Option<(&str, &[AssertionAttribute])> {
+        match self {
+            Self::Subject(owner) => Some((&owner.issuer, &owner.attributes)),
+            _ => None,
+        }
+    }
+
     fn name(&self) -> &str {
         match self {
             Self::User(name) => name,
             Self::Certificate(certificate) => certificate.subject(),
             Self::Kerberos(principal) => principal,
+            Self::Subject(owner) => &owner.subject.value,
             Self::Nobody => "nobody",
         }
     }
@@ -130,13 +141,17 @@ impl Role {
                 .iter()
                 .any(|subject| subject.matches(certificate.subject_name())),
             Proven::Kerberos(principal) => members.principals.contains(principal),
-            Proven::Nobody => false,
+            Proven::Subject(_) | Proven::Nobody => false,
         };
         let is_proven = !matches!(asked.proven, Proven::Nobody) || asked.assertion.is_some();
-        let by_attribute = asked.assertion.is_some_and(|assertion| {
+        let said = match asked.assertion {
+            Some(assertion) => Some((assertion.issuer.as_str(), &assertion.attributes[..])),
+            None => asked.proven.attributes(),
+        };
+        let by_attribute = said.is_some_and(|(issuer, attributes)| {
             members.attributes.iter().any(|member| {
-                member.issuer == assertion.issuer
-                    && assertion.attributes.iter().any(|attribute| {
+                member.issuer == issuer
+                    && attributes.iter().any(|attribute| {
                         attribute.name == member.name && attribute.values.contains(&member.value)
                     })
             })
@@ -261,35 +276,37 @@ impl Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::roles::Members;
+    use crate::config::roles::{AttributeMember, Members};
+
+    fn has(proven: &Proven, members: Members) -> bool {
+        let spec = RoleSpec {
+            name: "readers".to_owned(),
+            members,
+            allow: Vec::new(),
+            actions: Vec::new(),
+            bytes: None,
+            rate: None,
+            hours: Vec::new(),
+            zone: jiff::tz::TimeZone::UTC,
+        };
+        let asked = Asked {
+            route: "books",
+            proven,
+            assertion: None,
+            operation: None,
+            body_is_proven: true,
+            actions: Vec::new(),
+            bytes: 0,
+        };
+        let bucket = Arc::default();
+        Role { spec, bucket }.has(&asked)
+    }
 
     /// The client of a Kerberos session is proven, and is no user of the same name.
     #[test]
     fn a_principal_has_the_roles_that_name_it() {
         let proven = Proven::Kerberos("alice@EXAMPLE.COM".to_owned());
-        let has = |members: Members| {
-            let spec = RoleSpec {
-                name: "readers".to_owned(),
-                members,
-                allow: Vec::new(),
-                actions: Vec::new(),
-                bytes: None,
-                rate: None,
-                hours: Vec::new(),
-                zone: jiff::tz::TimeZone::UTC,
-            };
-            let asked = Asked {
-                route: "books",
-                proven: &proven,
-                assertion: None,
-                operation: None,
-                body_is_proven: true,
-                actions: Vec::new(),
-                bytes: 0,
-            };
-            let bucket = Arc::default();
-            Role { spec, bucket }.has(&asked)
-        };
+        let has = |members: Members| has(&proven, members);
         let named = || vec!["alice@EXAMPLE.COM".to_owned()];
         assert!(has(Members {
             principals: named(),
@@ -303,6 +320,53 @@ mod tests {
             users: named(),
             ..Members::default()
         }));
+    }
+
+    /// The subject of the assertion that began a conversation has the roles of its attributes, as
+    /// its issuer gave them, and is no user of the same name.
+    #[test]
+    fn the_subject_of_a_conversation_has_the_roles_of_its_attributes() {
+        let role = |name: &str, value: &str| {
+            let (name, values) = (name.to_owned(), vec![value.to_owned()]);
+            AssertionAttribute::new(name, None, values)
+        };
+        let mut subject = soapstone::wss::NameIdentifier::default();
+        subject.value = "alice".to_owned();
+        let proven = Proven::Subject(Box::new(AssertedOwner {
+            issuer: "https://idp.example".to_owned(),
+            subject,
+            id: "_a1".to_owned(),
+            ends: Timestamp::UNIX_EPOCH,
+            attributes: vec![role("role", "reader")],
+            attester: None,
+        }));
+        let by_attribute = |issuer: &str, value: &str| Members {
+            attributes: vec![AttributeMember {
+                issuer: issuer.to_owned(),
+                name: "role".to_owned(),
+                value: value.to_owned(),
+            }],
+            ..Members::default()
+        };
+        assert!(has(&proven, by_attribute("https://idp.example", "reader")));
+        assert!(!has(&proven, by_attribute("https://idp.example", "admin")));
+        assert!(!has(
+            &proven,
+            by_attribute("https://other.example", "reader")
+        ));
+        assert!(!has(
+            &proven,
+            Members {
+                users: vec!["alice".to_owned()],
+                principals: vec!["alice".to_owned()],
+                ..Members::default()
+            }
+        ));
+        let anybody = Members {
+            anybody: true,
+            ..Members::default()
+        };
+        assert!(has(&proven, anybody));
     }
 
     #[test]

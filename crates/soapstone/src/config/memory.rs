@@ -199,6 +199,7 @@ pub(super) fn read_conversations(
     // Not `encrypt`: it says nothing of who asks, and what is said about a request that nobody
     // signed tells of its plaintext.
     let bootstraps = [
+        Mechanism::None,
         Mechanism::Username,
         Mechanism::Sign,
         Mechanism::SignEncrypt,

@@ -1,5 +1,6 @@
 //! How the conversations of an endpoint begin.
 
+use jiff::Timestamp;
 use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
 use soapstone_wss::{InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
 
@@ -10,6 +11,10 @@ pub struct Conversation {
     pub(super) bootstrap_outbound: OutboundPlan,
     /// Of requests that a context endorses and that are secured as the bootstrap's are besides.
     pub(super) renewal_inbound: Option<InboundPlan>,
+    /// The issuers whose assertions may begin one.
+    pub(super) issuers: Vec<String>,
+    /// For a client: the end of the assertion that begins one.
+    pub(super) assertion_end: Option<Timestamp>,
     /// For a service: what it grants.
     pub(super) service: SecurityTokenService,
     /// For a client: what it asks for.

@@ -324,6 +324,13 @@ impl Compiler<'_> {
             Role::Client => (bootstrap.response, bootstrap.request),
             _ => (bootstrap.request, bootstrap.response),
         };
+        let begins = |policy: &Policy| policy.assertion().is_some();
+        let issuers = match begins(&inbound) {
+            true => keys.issuers.iter().map(|it| it.name.clone()).collect(),
+            false => Vec::new(),
+        };
+        let assertion = keys.assertion.as_ref().filter(|_| begins(&outbound));
+        let assertion_end = assertion.and_then(|assertion| assertion.ends());
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
         let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
         // Where that cannot be, nobody is told: what bootstrap and conversation lack is told of
@@ -350,6 +357,8 @@ impl Compiler<'_> {
             bootstrap_inbound: bootstrap_inbound?,
             bootstrap_outbound: bootstrap_outbound?,
             renewal_inbound,
+            issuers,
+            assertion_end,
             service: SecurityTokenService::new(service),
             client,
             operations,

@@ -68,7 +68,10 @@ impl EndpointPolicies {
         bootstrap: Option<Bootstrap>,
         addressing: bool,
     ) -> Self {
-        let private_transport = needs_connection(&request) || rests_on_connection(&request);
+        let mut first = bootstrap.iter().map(|bootstrap| &bootstrap.request);
+        let private_transport = needs_connection(&request)
+            || rests_on_connection(&request)
+            || first.any(needs_connection);
         let by_kerberos = request.kerberos().is_some();
         let has_assertion = request.assertion().is_some();
         Self {
@@ -198,19 +201,6 @@ impl Compiler<'_> {
 
     /// Fills in the assertions that a policy file wants.
     fn fill_assertions(&mut self, agreed: &mut EndpointPolicies, role: Role) {
-        let begins = |policy: &Policy| policy.assertion().is_some() || policy.uses_proof_key();
-        if agreed
-            .bootstrap
-            .as_ref()
-            .is_some_and(|one| begins(&one.request))
-        {
-            self.report_with_hint(
-                self.config.security.source.place,
-                "the policy has an assertion begin conversations (`sp:BootstrapPolicy`), which is not supported",
-                "let a certificate, a user or a Kerberos token begin them, or take a policy without a security context",
-            );
-            return;
-        }
         let saml = self.config.saml.as_ref().map(|saml| saml.place);
         let requests = agreed.exchanges.iter_mut().map(|one| &mut one.request);
         let mut has_assertion = false;
@@ -218,6 +208,12 @@ impl Compiler<'_> {
             self.fill_assertion(request, role);
             has_assertion |= request.assertion().is_some();
             agreed.private_transport |= needs_connection(request);
+        }
+        if let Some(bootstrap) = &mut agreed.bootstrap {
+            self.fill_assertion(&mut bootstrap.request, role);
+            has_assertion |= bootstrap.request.assertion().is_some();
+            agreed.private_transport |= needs_connection(&bootstrap.request);
+            self.check_beginning_assertion(&bootstrap.request);
         }
         if let (Some(place), false) = (saml, has_assertion) {
             self.refuse_needless_assertion(place);
@@ -236,8 +232,8 @@ impl Compiler<'_> {
             _ => self.config.peer.is_some(),
         };
         let mut request = self.policy(mechanism, suite.clone());
-        self.add_assertion(&mut request, role);
         if mechanism != Mechanism::SecureConversation {
+            self.add_assertion(&mut request, role);
             self.add_kerberos(&mut request, mechanism);
         }
         let response = match &self.config.intermediary {
@@ -260,6 +256,8 @@ impl Compiler<'_> {
         let mut first = self.policy(bootstrap, suite);
         self.add_kerberos(&mut first, bootstrap);
         self.refuse_bootstrap_by_name();
+        self.add_assertion(&mut first, role);
+        self.check_beginning_assertion(&first);
         let answer = self.response(&first, has_certificate, role);
         let in_version = |mut policy: Policy| {
             if let Binding::Symmetric(binding) = &mut policy.binding

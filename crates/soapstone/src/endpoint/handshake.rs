@@ -244,7 +244,10 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         verified.finish(&mut workspace.buffers());
         let mut context = granted.map_err(HandshakeError::Trust)?;
         // Whatever the service says of its end.
-        if let Some(ends) = ticket_ends {
+        for ends in [ticket_ends, self.conversation.assertion_end]
+            .into_iter()
+            .flatten()
+        {
             context.expires = context.expires.min(ends);
         }
         Ok(context)

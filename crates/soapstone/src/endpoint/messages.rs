@@ -20,7 +20,7 @@ use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
 use super::nodes::check_addressees;
 use super::opened::OpenedMessage;
-use super::opening::Judged;
+use super::opening::{Judged, refuse_cancelled};
 use super::operations::{Expected, Operations, carries_token_request};
 use super::plans::{Directions, Opens, Plans, Secures};
 use super::step::{Step, StepObserver};
@@ -343,8 +343,20 @@ impl<P: Directions> Endpoint<P> {
                 let kerberos = self.kerberos.as_ref();
                 kerberos.is_some_and(|kerberos| kerberos.accepts_client(client))
             }
+            ContextOwner::Subject(owner) => {
+                let mut conversation = self.conversation.iter();
+                conversation.any(|one| one.issuers.contains(&owner.issuer))
+            }
             _ => true,
         });
+        if self.refuses_cancelled {
+            for context in &found {
+                if let ContextOwner::Subject(owner) = &context.owner {
+                    let name = (owner.issuer.clone(), owner.id.clone());
+                    refuse_cancelled(name, workspace, now).await?;
+                }
+            }
+        }
         Ok(found)
     }
 }

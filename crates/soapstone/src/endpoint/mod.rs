@@ -12,6 +12,7 @@ mod arrived;
 mod arriving;
 mod asking;
 mod assurance;
+mod beginning_assertion;
 mod bootstrap;
 mod call;
 mod changes;

@@ -188,7 +188,7 @@ impl<P: Directions> Endpoint<P> {
 }
 
 /// Refuses a message whose assertion was cancelled, by its issuer and its id.
-async fn refuse_cancelled(
+pub(super) async fn refuse_cancelled(
     (issuer, id): (String, String),
     workspace: &Workspace,
     now: Timestamp,

@@ -19,19 +19,12 @@ use super::role::Role;
 use crate::config::{Located, OTHER_TEXT, Place, SamlConfig};
 
 impl Compiler<'_> {
-    /// Adds the assertion of requests to their policy, as the file has it.
+    /// Adds the assertion of requests to their policy, as the file has it; of a conversation, to
+    /// that of its bootstrap.
     pub(super) fn add_assertion(&mut self, policy: &mut Policy, role: Role) {
         let Some(config) = &self.config.saml else {
             return;
         };
-        if policy.uses_context() {
-            self.report_with_hint(
-                config.place,
-                "assertions in conversations are not supported",
-                "take a mechanism for single messages",
-            );
-            return;
-        }
         self.protect_with_proof_key(config, policy);
         self.check_source_of_proof_key(config, policy, role);
         let accepted = self.accepted(config, policy, role);

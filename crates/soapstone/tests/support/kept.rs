@@ -12,6 +12,7 @@ use soapstone::wss::{FirstSeen, ReplayKey};
 pub(crate) struct Kept {
     keys: Mutex<Vec<ReplayKey>>,
     forgets: bool,
+    cancelled: Mutex<Vec<KeyName>>,
 }
 
 #[allow(dead_code, reason = "shared by tests that use parts of it")]
@@ -66,5 +67,21 @@ impl Attempts for Kept {
         _: Timestamp,
     ) -> Result<Vec<Tally>, ReplayError> {
         Ok(vec![Tally::default(); names.len()])
+    }
+
+    fn cancel(
+        &self,
+        name: &KeyName,
+        _: &KeyName,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(), ReplayError> {
+        self.cancelled.lock().expect("nobody panicked").push(*name);
+        Ok(())
+    }
+
+    fn is_cancelled(&self, name: &KeyName, _: Timestamp) -> Result<bool, ReplayError> {
+        let cancelled = self.cancelled.lock().expect("nobody panicked");
+        Ok(cancelled.contains(name))
     }
 }

@@ -31,7 +31,7 @@ impl SecurityTokenService {
         }
         let expires = within(&requester.owner, self.end(request.lifetime, now)?, now);
         if expires <= now {
-            // The ticket is over, though by no more than the clocks may differ.
+            // The token is over, though by no more than the clocks may differ.
             return Err(Refusal::NotAuthenticated);
         }
         let key = self.new_key(request, requester, self.rules.key_size)?;
@@ -71,8 +71,12 @@ impl SecurityTokenService {
             });
         }
         let owner = match &requester.owner {
-            // Another ticket has an end of its own.
-            again @ ContextOwner::Kerberos { .. } if is_same(again, &old.owner) => again,
+            // Another ticket or assertion has an end of its own.
+            again @ (ContextOwner::Kerberos { .. } | ContextOwner::Subject(_))
+                if is_same(again, &old.owner) =>
+            {
+                again
+            }
             _ => &old.owner,
         };
         let mut expires = within(owner, self.end(request.lifetime, now)?, now);
@@ -261,8 +265,8 @@ impl SecurityTokenService {
     }
 }
 
-/// When a context of this owner ends: no later than his certificate or his ticket, which would not
-/// begin another one then.
+/// When a context of this owner ends: no later than his certificate, his ticket or his assertion,
+/// which would not begin another one then.
 fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp {
     match owner {
         // Where it is over already, the rules of trust do not ask for times.
@@ -270,6 +274,7 @@ fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp
             expires.min(certificate.not_after())
         }
         ContextOwner::Kerberos { ends, .. } => expires.min(*ends),
+        ContextOwner::Subject(owner) => expires.min(owner.ends),
         _ => expires,
     }
 }
@@ -366,6 +371,7 @@ pub(crate) fn is_same(one: &ContextOwner, other: &ContextOwner) -> bool {
             ContextOwner::Kerberos { client: one, .. },
             ContextOwner::Kerberos { client: other, .. },
         ) => one == other,
+        (ContextOwner::Subject(one), ContextOwner::Subject(other)) => one.is_same(other),
         _ => false,
     }
 }

@@ -250,7 +250,7 @@ impl TokenKind {
 /// let owner = ContextOwner::User("alice".to_owned());
 /// let signers = Vec::new();
 /// let requester = Requester {
-///     owner, token: None, context: None, confidential: true, signers, mixed: false,
+///     owner, token: None, context: None, confidential: true, signers, mixed: false, idle: false,
 /// };
 /// let action = Some(&*request.action);
 /// let records = Records::of_contexts(&|_| Ok(None));

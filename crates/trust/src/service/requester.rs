@@ -7,15 +7,15 @@ use std::fmt;
 use jiff::Timestamp;
 use soapstone_crypto::Certificate;
 use soapstone_wss::{
-    Assertion, AssertionPolicy, ConfirmationMethod, ContextOwner, Envelope, Evidence, Extent,
-    SecurityContext, SignatureEvidence, SignatureRole, Signer, Verified,
+    AssertedOwner, Assertion, AssertionPolicy, ConfirmationMethod, ContextOwner, Envelope,
+    Evidence, Extent, SecurityContext, SignatureEvidence, SignatureRole, Signer, Verified,
 };
 
 /// Who sent a request, as far as its security showed.
 #[derive(Clone, Debug)]
 pub struct Requester {
     /// Whom the message showed to have sent the request: by a certificate's signature, by a
-    /// password, by a client certificate of TLS, by a Kerberos ticket.
+    /// password, by a client certificate of TLS, by a Kerberos ticket, by an assertion.
     pub owner: ContextOwner,
     /// The token of another kind that showed who sent the request.
     pub token: Option<RequesterToken>,
@@ -31,6 +31,8 @@ pub struct Requester {
     /// signature does not cover the token: one of both can be of another message. Or it has a
     /// token of another kind beside a user, a certificate or a second one.
     pub mixed: bool,
+    /// The request has an assertion that does not show its subject to have sent the request.
+    pub idle: bool,
 }
 
 /// A token that shows who sent a request, and that is neither a user's nor a certificate.
@@ -115,11 +117,15 @@ impl Requester {
         self.token.is_none() && matches!(self.owner, ContextOwner::Anonymous)
     }
 
-    /// Whether the request has a token that begins no context: an assertion, or a Kerberos ticket
+    /// Whether the request has a token that begins no context: an assertion or a Kerberos ticket
     /// that shows nobody, as another name stands beside it. The context would have neither its
     /// subject nor its end.
     pub(super) fn has_idle_token(&self) -> bool {
-        self.token.is_some() && !matches!(self.owner, ContextOwner::Kerberos { .. })
+        let by_token = matches!(
+            self.owner,
+            ContextOwner::Kerberos { .. } | ContextOwner::Subject(_)
+        );
+        self.idle || self.token.is_some() && !by_token
     }
 
     /// When the token that showed the requester ends.
@@ -180,8 +186,13 @@ impl Requester {
             },
             // A ticket beside another name shows nobody.
             Some(RequesterToken::Kerberos { .. }) => ContextOwner::Anonymous,
-            _ => owner,
+            _ => match subject_of(evidence, token.as_ref(), several, signed) {
+                Some(subject) => ContextOwner::Subject(Box::new(subject)),
+                None if evidence.assertion.is_some() => ContextOwner::Anonymous,
+                None => owner,
+            },
         };
+        let idle = evidence.assertion.is_some() && !matches!(owner, ContextOwner::Subject(_));
         let context = evidence
             .signatures
             .iter()
@@ -217,8 +228,43 @@ impl Requester {
             confidential: private_transport || (encrypted && !by_context),
             signers: signers.filter_map(certificate_of).cloned().collect(),
             mixed: several || evidence.mixes_senders(),
+            idle,
         }
     }
+}
+
+/// The subject of an assertion that was shown to have sent a request: by `token`, or by the one
+/// certificate that vouched for the subject and `signed` the Body. Nobody, where another name
+/// stands beside.
+fn subject_of(
+    evidence: &Evidence,
+    token: Option<&RequesterToken>,
+    several: bool,
+    signed: bool,
+) -> Option<AssertedOwner> {
+    let shown = evidence.assertion.as_ref()?;
+    let attester = match token {
+        Some(RequesterToken::Assertion(_)) if !several => None,
+        None if shown.confirmed == Some(ConfirmationMethod::SenderVouches) && signed => {
+            let attester = evidence.signer()?;
+            let certificates = evidence.signatures.iter();
+            let mut certificates = certificates.filter_map(SignatureEvidence::certificate);
+            let is_alone = certificates.all(|one| one.der() == attester.der())
+                && evidence.user.is_none()
+                && evidence.kerberos_client().is_none();
+            Some(is_alone.then(|| attester.thumbprint_sha256())?)
+        }
+        _ => return None,
+    };
+    let assertion = &shown.assertion;
+    Some(AssertedOwner {
+        issuer: assertion.issuer.clone(),
+        subject: assertion.subject.clone(),
+        id: assertion.id.clone(),
+        ends: shown.ends,
+        attributes: assertion.attributes.clone(),
+        attester,
+    })
 }
 
 /// The certificate whose key made a signature. That of an assertion's holder is one: its issuer

@@ -57,6 +57,7 @@ pub(crate) fn requester(owner: ContextOwner) -> Requester {
         confidential: true,
         signers: Vec::new(),
         mixed: false,
+        idle: false,
     }
 }
 

@@ -221,6 +221,9 @@ impl Comparison<'_, '_> {
             held.any(|key| key == client.public_key())
         });
         if let Some(found) = &mut self.evidence.assertion {
+            if let Some(end) = found.assertion.confirmation_end(method) {
+                found.ends = found.ends.min(end);
+            }
             found.confirmed = Some(method);
             found.held_by_connection = by_connection;
         }

@@ -113,6 +113,7 @@ fn amended(
         confidential: true,
         signers: Vec::new(),
         mixed: false,
+        idle: false,
     };
     let service = SecurityTokenService::new(ServiceRules::default());
     let find = |_: &ContextName| Ok(Some(context.clone()));

@@ -239,9 +239,7 @@ pub(super) const X509_SUBJECT: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format
 pub(super) const KERBEROS: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:kerberos";
 pub(super) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 
-/// `Format` of names that an issuer gives for a login, and then perhaps to another subject (SAML
-/// Core 2.0, 8.3.8).
-pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+pub use soapstone_wss::TRANSIENT_NAMES;
 
 /// The format of a name; a name without one has the unspecified format (SAML Core 2.0, 2.2.2; SAML
 /// Core 1.1, 2.4.2.2).
@@ -276,7 +274,8 @@ impl Party {
                 name: certificate.subject_name().clone(),
             }),
             ContextOwner::Kerberos { client, .. } => Some(Self::Kerberos(client.clone())),
-            ContextOwner::Anonymous => None,
+            // Such a request has the assertion, which was looked at above.
+            ContextOwner::Subject(_) | ContextOwner::Anonymous => None,
         }
     }
 

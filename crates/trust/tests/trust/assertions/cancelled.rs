@@ -109,7 +109,7 @@ fn a_stranger_cancels_nothing() {
         let name = match &who.owner {
             ContextOwner::User(name) | ContextOwner::Kerberos { client: name, .. } => name.clone(),
             ContextOwner::Certificate(certificate) => certificate.subject().to_owned(),
-            ContextOwner::Anonymous => String::new(),
+            ContextOwner::Subject(_) | ContextOwner::Anonymous => String::new(),
         };
         assert_eq!(refusal, not_allowed(&name));
         assert_eq!(refusal.code(), TrustFaultCode::FailedAuthentication);

@@ -294,6 +294,7 @@ pub(super) fn by_password(name: &str) -> Requester {
         confidential: true,
         signers: Vec::new(),
         mixed: false,
+        idle: false,
     }
 }
 
@@ -307,5 +308,6 @@ pub(super) fn by_signature(subject: &str) -> Requester {
         confidential: true,
         signers: vec![certificate],
         mixed: false,
+        idle: false,
     }
 }

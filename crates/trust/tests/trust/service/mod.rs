@@ -3,6 +3,7 @@
 mod authority;
 mod keys;
 mod messages;
+mod subjects;
 
 use soapstone_trust::Refusal;
 use soapstone_wss::SecurityContext;

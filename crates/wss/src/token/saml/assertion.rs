@@ -10,8 +10,9 @@ use soapstone_xml::{Content, Element, NodeId};
 
 use super::conditions::Conditions;
 use super::reading::{Reader, instant, malformed, required};
-use super::statements::{self, AssertionAttribute, Statements};
-use super::subject::{Confirmation, NameIdentifier, Subject};
+use super::said::{AssertionAttribute, NameIdentifier};
+use super::statements::{self, Statements};
+use super::subject::{Confirmation, Subject};
 use super::version::SamlVersion;
 use crate::names::{DS, SAML11, SAML11_PROTOCOL, SAML20, XENC};
 use crate::rejected::Rejected;

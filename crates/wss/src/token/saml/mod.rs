@@ -23,6 +23,7 @@ mod outgoing;
 mod policy;
 mod reading;
 mod reference;
+mod said;
 mod standing_alone;
 mod statements;
 mod subject;
@@ -40,9 +41,8 @@ pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
 use self::reading::required;
 pub use self::reference::AssertionReference;
-pub use self::statements::AssertionAttribute;
+pub use self::said::{AssertionAttribute, NameIdentifier};
 pub(crate) use self::subject::HolderKey;
-pub use self::subject::NameIdentifier;
 pub use self::version::{ConfirmationMethod, SamlVersion};
 use super::kind::{Claim, GivenKey, Kind, Proving};
 use crate::envelope::expanded_name;
@@ -141,6 +141,7 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
     let is_signed = judged.signer.is_some();
     assertion.signer = judged.signer;
     with.evidence.assertion = Some(AssertionEvidence {
+        ends: assertion.end(policy),
         node: with.token,
         elsewhere: None,
         assertion,

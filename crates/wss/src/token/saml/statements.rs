@@ -10,20 +10,9 @@ use soapstone_xml::Element;
 use super::reading::{
     Reader, excerpt, instant, malformed, optional, optional_instant, required, unexpected,
 };
+use super::said::AssertionAttribute;
 use crate::names::{SAML11, SAML20};
 use crate::rejected::Rejected;
-
-/// An attribute of a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AssertionAttribute {
-    /// Its name.
-    pub name: String,
-    /// `NameFormat`, or the `AttributeNamespace` of SAML 1.1.
-    pub format: Option<String>,
-    /// Its values, as far as they are text. A value that holds elements is in the assertion alone.
-    pub values: Vec<String>,
-}
 
 /// The statements of an assertion together.
 #[derive(Default)]

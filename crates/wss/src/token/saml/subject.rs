@@ -13,6 +13,7 @@ use soapstone_xmlsec::keyinfo::{KeySource, KeyValue, X509Data, der_encoded_key_v
 use super::conditions::Life;
 use super::policy::AssertionPolicy;
 use super::reading::{Reader, XSI_TYPE, excerpt, malformed, optional, required};
+use super::said::NameIdentifier;
 use super::version::{ConfirmationMethod, SamlVersion};
 use crate::names::{DS, SAML11, SAML20, XSI};
 use crate::rejected::Rejected;
@@ -21,28 +22,6 @@ use crate::rejected::Rejected;
 pub(super) struct Subject {
     pub(super) name: NameIdentifier,
     pub(super) confirmations: Vec<Confirmation>,
-}
-
-/// The identifier of a subject.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NameIdentifier {
-    /// The identifier.
-    pub value: String,
-    /// What kind of identifier it is.
-    pub format: Option<String>,
-    /// The domain that it is unique in (`NameQualifier`).
-    pub qualifier: Option<String>,
-    /// The service for which alone the subject has this identifier (`SPNameQualifier`).
-    pub service_qualifier: Option<String>,
-}
-
-impl NameIdentifier {
-    /// The domain of the identifier, where it is another one than that of its `issuer`.
-    #[must_use]
-    pub fn other_domain(&self, issuer: &str) -> Option<&str> {
-        self.qualifier.as_deref().filter(|domain| *domain != issuer)
-    }
 }
 
 /// One way to confirm the subject.

@@ -1,0 +1,140 @@
+//! Contexts that an assertion began (WS-SecureConversation 1.4, 3 to 6): whose they are, and when
+//! they end.
+
+use std::time::Duration;
+
+use soapstone_trust::{Refusal, Requester, TRANSIENT_NAMES};
+use soapstone_wss::{AssertedOwner, ContextOwner, NameIdentifier, SecurityContext};
+
+use super::{about, not_proven};
+use crate::support::{Host, after, context, entropy, holder, now, request, requester, user};
+
+fn asserted(issuer: &str, ends: i64, change: impl FnOnce(&mut AssertedOwner)) -> ContextOwner {
+    let mut subject = NameIdentifier::default();
+    subject.value = "alice".to_owned();
+    let mut owner = AssertedOwner {
+        issuer: issuer.to_owned(),
+        subject,
+        id: "_a1".to_owned(),
+        ends: after(ends),
+        attributes: Vec::new(),
+        attester: None,
+    };
+    change(&mut owner);
+    ContextOwner::Subject(Box::new(owner))
+}
+
+const IDP: &str = "https://idp.example";
+
+fn alice(ends: i64) -> ContextOwner {
+    asserted(IDP, ends, |_| {})
+}
+
+/// What is asked for, granted and renewed, whatever life the rules would give.
+#[test]
+fn a_context_never_outlives_the_assertion_that_began_it() {
+    let host = Host::new(|rules| {
+        rules.owner_alone = true;
+        rules.renewal_by_key_alone = Some(Duration::from_secs(100_000));
+    });
+    let issue = request("Issue", &entropy(32));
+    host.answer(issue.as_bytes(), None, &requester(alice(300)), now())
+        .unwrap();
+    let begun = host.contexts.borrow().last().unwrap().clone();
+    assert_eq!(begun.expires, after(300));
+    // The key alone shows no other assertion.
+    let renew = about("Renew", &begun.identifier, &entropy(32));
+    let key_alone = holder(ContextOwner::Anonymous, &begun);
+    host.answer(renew.as_bytes(), None, &key_alone, after(200))
+        .unwrap();
+    assert_eq!(host.contexts.borrow().last().unwrap().expires, after(300));
+    // An assertion that ends sooner takes life, and a later one gives life.
+    for ends in [250, 900] {
+        host.answer(renew.as_bytes(), None, &requester(alice(ends)), after(210))
+            .unwrap();
+        assert_eq!(host.contexts.borrow().last().unwrap().expires, after(ends));
+    }
+}
+
+/// SAML Core 2.0, 2.2.2 and 8.3: a name is one's own within its issuer, its domain and its format.
+#[test]
+fn another_subject_of_the_same_name_is_not_the_owner() {
+    let of_gateway = || asserted(IDP, 900, |owner| owner.attester = Some([1; 32]));
+    let for_a_login = |id: &str| {
+        asserted(IDP, 900, |owner| {
+            owner.subject.format = Some(TRANSIENT_NAMES.to_owned());
+            owner.id = id.to_owned();
+        })
+    };
+    let cases = [
+        (alice(900), user("alice")),
+        (alice(900), asserted("https://other.example", 900, |_| {})),
+        (
+            alice(900),
+            asserted(IDP, 900, |owner| {
+                owner.subject.format = Some("urn:f".to_owned())
+            }),
+        ),
+        (
+            alice(900),
+            asserted(IDP, 900, |owner| {
+                owner.subject.qualifier = Some("https://elsewhere.example".to_owned());
+            }),
+        ),
+        (alice(900), of_gateway()),
+        (of_gateway(), alice(900)),
+        (
+            of_gateway(),
+            asserted(IDP, 900, |owner| owner.attester = Some([2; 32])),
+        ),
+        (for_a_login("_a1"), for_a_login("_a2")),
+    ];
+    for (owner, other) in cases {
+        let theirs = SecurityContext {
+            owner,
+            ..context("urn:uuid:theirs")
+        };
+        let host = Host::new(|rules| rules.owner_alone = true);
+        host.contexts.borrow_mut().push(theirs.clone());
+        for operation in ["Renew", "Cancel"] {
+            let body = about(operation, &theirs.identifier, "");
+            let alone = host.refusal(&body, &requester(other.clone()));
+            assert_eq!(alone, not_proven(&theirs));
+            let name = theirs.name();
+            let with_key = host.refusal(&body, &holder(other.clone(), &theirs));
+            assert_eq!(with_key, Refusal::ContextNotYours { name });
+        }
+    }
+}
+
+/// Another assertion of the subject, by its id, is the same subject's.
+#[test]
+fn another_assertion_of_the_owner_renews_and_is_remembered() {
+    let theirs = SecurityContext {
+        owner: alice(900),
+        ..context("urn:uuid:theirs")
+    };
+    let host = Host::new(|rules| rules.owner_alone = true);
+    host.contexts.borrow_mut().push(theirs.clone());
+    let again = asserted(IDP, 900, |owner| owner.id = "_a2".to_owned());
+    let renew = about("Renew", &theirs.identifier, &entropy(32));
+    host.answer(renew.as_bytes(), None, &requester(again), now())
+        .unwrap();
+    let contexts = host.contexts.borrow();
+    let ContextOwner::Subject(owner) = &contexts.last().unwrap().owner else {
+        panic!("{contexts:?}");
+    };
+    assert_eq!(owner.id, "_a2");
+}
+
+/// Whose request it is is not known: nobody in particular would hold what an assertion began.
+#[test]
+fn an_assertion_that_shows_nobody_begins_no_context_of_nobody() {
+    let host = Host::new(|rules| rules.anonymous = true);
+    let beside = Requester {
+        idle: true,
+        ..requester(ContextOwner::Anonymous)
+    };
+    let refusal = host.refusal(&request("Issue", &entropy(32)), &beside);
+    assert_eq!(refusal, Refusal::NotAuthenticated);
+}
