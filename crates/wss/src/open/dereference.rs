@@ -13,6 +13,7 @@ use soapstone_xmlsec::dsig::{
 };
 
 use super::algorithms::dereferenced_form;
+use super::authentic::{Found, Proven};
 use super::budget::Budget;
 use super::message::Message;
 use crate::evidence::Signer;
@@ -139,6 +140,26 @@ impl Message<'_> {
             return Err(format!("expected one key, found several for {locator}"));
         }
         Ok(found)
+    }
+
+    /// Whether a reference through the signature's own `wsse:SecurityTokenReference` proves the
+    /// token that its key comes from. A derived key comes from the token that it is derived from:
+    /// the token that says how it is derived holds nothing of it.
+    pub(super) fn proves_token(
+        &self,
+        proven: &Proven,
+        found: &Found,
+        info: Option<NodeId>,
+    ) -> bool {
+        let is_own = proven
+            .dereferenced()
+            .is_some_and(|reference| self.is_in(reference, info));
+        let is_token = proven.node().is_none_or(|node| {
+            let mut around = self.element(node).ancestors();
+            Some(node) == found.token
+                || found.info.is_some() && around.any(|holder| Some(holder.id()) == found.info)
+        });
+        is_own && is_token
     }
 
     /// Whether a reference is the one that a `ds:KeyInfo` has.

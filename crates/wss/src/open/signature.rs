@@ -126,8 +126,7 @@ impl Opening<'_> {
         let message = &self.message;
         let covers_certificate = proven
             .iter()
-            .filter_map(Proven::dereferenced)
-            .any(|reference| message.is_in(reference, signature.key_info));
+            .any(|one| message.proves_token(one, &found, signature.key_info));
         let gone = nodes
             .iter()
             .copied()

@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::SymmetricKey;
+use soapstone_crypto::{DigestAlgorithm, PHash, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
+use soapstone_wss::names::{STR_TRANSFORM, WSSE, WSSE11, WSU};
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, AssertionToken, Binding, ConfirmationMethod,
-    DerivedKeyForm, DerivedKeyPolicy, EncryptedPart, EndorsingKey, EndorsingToken, Envelope, Facts,
-    HolderUse, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mechanism, Part, PlanProblem,
-    Policy, Rejected, SamlVersion, SignatureRole, Signer, TimestampPolicy, Verified,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EncryptedPart, EndorsingKey,
+    EndorsingToken, Envelope, Facts, HolderUse, InboundPlan, KeyBinding, KeyReference, Keys,
+    Layout, Mechanism, Part, PlanProblem, Policy, Rejected, SamlVersion, SignatureRole, Signer,
+    TimestampPolicy, Verified, names,
 };
+use soapstone_xml::Canonicalization;
 
 use super::issuing::*;
 use super::proof::{derived, proving, secret};
@@ -369,4 +372,81 @@ fn a_proof_key_that_endorses_needs_an_assertion_whose_holder_does() {
         let expected = PlanProblem::Combination { problem };
         assert!(problems.contains(&expected), "{problems:?}");
     }
+}
+
+/// WS-SecurityPolicy 1.3, 6.5: a signature over the token that says how its key is derived covers
+/// nothing of the token that the key is derived from.
+#[test]
+fn a_signature_over_its_derived_key_token_covers_no_assertion() {
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    let form = derived(DerivedKeyForm::Explicit);
+    let plain = endorsed(&over_tls(), true, form);
+    let demanded = with(&plain, |policy| {
+        for token in policy.endorsing_mut() {
+            token.covers_token = true;
+        }
+    });
+    let message = sent(&plain, &assertion, &secret(7), PLAIN);
+    // Before it is the assertion, with the signature of its issuer.
+    let own = message.find("<wsc:DerivedKeyToken").unwrap();
+    let cut = |start: &str, end: &str| {
+        let from = own + message[own..].find(start).unwrap();
+        let length = message[from..].find(end).unwrap() + end.len();
+        &message[from..from + length]
+    };
+    let token = cut("<wsc:DerivedKeyToken", "</wsc:DerivedKeyToken>");
+    let wsc = ConversationVersion::V13.namespace();
+    let digested = token
+        .replace(
+            "<wsc:DerivedKeyToken",
+            &format!("<wsc:DerivedKeyToken xmlns=\"\" xmlns:wsc=\"{wsc}\" xmlns:wsu=\"{WSU}\""),
+        )
+        .replace(
+            "<wsse:SecurityTokenReference",
+            &format!(
+                "<wsse:SecurityTokenReference xmlns:wsse=\"{WSSE}\" xmlns:wsse11=\"{WSSE11}\""
+            ),
+        );
+    let digest = soapstone_crypto::digest(DigestAlgorithm::Sha256, digested.as_bytes()).unwrap();
+    let exclusive = Canonicalization::Exclusive.uri();
+    let reference = format!(
+        "<ds:Reference URI=\"#str\"><ds:Transforms><ds:Transform Algorithm=\"{STR_TRANSFORM}\">\
+         <wsse:TransformationParameters xmlns:wsse=\"{WSSE}\"><ds:CanonicalizationMethod Algorithm=\"{exclusive}\">\
+         </ds:CanonicalizationMethod></wsse:TransformationParameters></ds:Transform></ds:Transforms>\
+         <ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{}</ds:DigestValue></ds:Reference>",
+        DigestAlgorithm::Sha256.uri(),
+        base64::encode(digest.as_ref()),
+    );
+    let info = cut("<ds:SignedInfo>", "</ds:SignedInfo>");
+    let end = "</ds:SignedInfo>";
+    let covering = info.replace(end, &format!("{reference}{end}"));
+    let nonce = cut("<wsc:Nonce>", "</wsc:Nonce>");
+    let nonce = nonce.trim_start_matches("<wsc:Nonce>");
+    let nonce = nonce.trim_end_matches("</wsc:Nonce>");
+    let mut salt = Vec::new();
+    base64::decode(nonce.as_bytes(), &mut salt).unwrap();
+    let label: &[u8] = b"WS-SecureConversationWS-SecureConversation";
+    let key = PHash::SHA1
+        .derive(&[7; 32], &[label, &salt], 0, 32)
+        .unwrap();
+    let key = SymmetricKey::new(key.expose().clone()).unwrap();
+    let declared = format!("<ds:SignedInfo xmlns:ds=\"{}\">", names::DS);
+    let canonical = covering.replace("<ds:SignedInfo>", &declared);
+    let method = SignatureAlgorithm::HmacSha256;
+    let value = key.sign(method, canonical.as_bytes(), None).unwrap();
+    let value = format!(
+        "<ds:SignatureValue>{}</ds:SignatureValue>",
+        base64::encode(value.as_ref())
+    );
+    let key_info = "<ds:KeyInfo><wsse:SecurityTokenReference";
+    let message = message
+        .replace(info, &covering)
+        .replace(cut("<ds:SignatureValue>", "</ds:SignatureValue>"), &value)
+        .replacen(
+            &format!("{value}{key_info}"),
+            &format!("{value}{key_info} wsu:Id=\"str\""),
+            1,
+        );
+    let refused = received(&demanded, &message).unwrap_err();
+    assert!(matches!(refused, Rejected::Unsigned { .. }), "{refused}");
 }
