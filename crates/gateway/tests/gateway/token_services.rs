@@ -581,6 +581,21 @@ fn mistakes_in_the_table_are_told() {
             "expected the name of one of `issuers`",
         ),
         (
+            "subjects = { users = [\"alice\"] }, forms",
+            "subjects = { users = [\"alice\"], format = \"urn:x\" }, forms",
+            "no `issuer` is named",
+        ),
+        (
+            "subjects = { users = [\"alice\"] }, forms",
+            "subjects = { users = [\"alice\"], format = \"urn:oasis:names:tc:SAML:2.0:nameid-format:transient\" }, issuer = \"https://idp.example\", forms",
+            "a transient name is of one login",
+        ),
+        (
+            "subjects = { users = [\"alice\"] }, forms",
+            "subjects = { certificates = [\"CN=alice\"] }, issuer = \"https://idp.example\", forms",
+            "have the names that it gives them",
+        ),
+        (
             "forms = [\"act-as\"]",
             "renew = true, forms = [\"act-as\"]",
             "nothing is renewed by this right",

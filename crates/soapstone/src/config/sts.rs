@@ -135,6 +135,8 @@ pub struct PartiesConfig {
     pub principals: Vec<Located<String>>,
     /// Subjects of other issuers.
     pub foreign: Vec<ForeignSubjectsConfig>,
+    /// The format of the names of `users`, who are subjects of the issuer of a delegation.
+    pub format: Option<Located<String>>,
     /// Everybody.
     pub anybody: bool,
 }
@@ -315,8 +317,13 @@ fn read_parties(table: &mut Table<'_>, key: &'static str, whom: Whom) -> Option<
         Whom::Actors => parties.tables("subjects"),
         Whom::Subjects => Vec::new(),
     };
+    let format = match whom {
+        Whom::Actors => None,
+        Whom::Subjects => parties.string("format"),
+    };
     let read = PartiesConfig {
         place: parties.place(),
+        format,
         users: parties.strings("users").unwrap_or_default(),
         certificates: parties.strings("certificates").unwrap_or_default(),
         principals: parties.strings("principals").unwrap_or_default(),

@@ -356,6 +356,7 @@ impl Compiler<'_> {
     fn granted_attributes(&mut self, config: &StsConfig) -> Vec<GrantedAttribute> {
         let mut attributes = Vec::with_capacity(config.attributes.len());
         for attribute in &config.attributes {
+            self.check_format(attribute.subjects.format.as_ref());
             let claim = &attribute.claim;
             let uri = match claim.value.contains(':') {
                 true => claim.value.clone(),
@@ -409,7 +410,13 @@ impl Compiler<'_> {
             self.check_actors(config, delegation);
             delegations.push(Delegation {
                 actors: self.parties(&delegation.actors),
-                subjects: self.parties(&delegation.subjects),
+                subjects: match issuer {
+                    Some(issuer) => self.subjects_of(issuer, &delegation.subjects),
+                    None => {
+                        self.check_format(delegation.subjects.format.as_ref());
+                        self.parties(&delegation.subjects)
+                    }
+                },
                 forms: delegation.forms.clone(),
                 issuer: issuer.map(|issuer| issuer.value.clone()),
                 audiences: match &delegation.audiences {
@@ -461,14 +468,50 @@ impl Compiler<'_> {
                 "names = [\"front\"]",
             );
         }
-        if let Some(format) = &foreign.format
-            && format.value == TRANSIENT_NAMES
-        {
+        self.check_lasting(foreign.format.as_ref());
+    }
+
+    fn check_lasting(&mut self, format: Option<&Located<String>>) {
+        if let Some(format) = format.filter(|format| format.value == TRANSIENT_NAMES) {
             self.report_with_hint(
                 format.place,
                 "a transient name is of one login, and another subject's with the next one",
-                "have the issuer name actors otherwise, for example by persistent names",
+                "have the issuer name them otherwise, for example by persistent names",
             );
+        }
+    }
+
+    /// Refuses a format beside parties whom the service knows by itself.
+    fn check_format(&mut self, format: Option<&Located<String>>) {
+        if let Some(format) = format {
+            self.report_with_hint(
+                format.place,
+                "`format` is that of names which another issuer gives, and no `issuer` is named",
+                "leave it out, or name the issuer of the presented assertions",
+            );
+        }
+    }
+
+    /// The subjects of another issuer for whom somebody acts. `users` are its names for them.
+    fn subjects_of(&mut self, issuer: &Located<String>, config: &PartiesConfig) -> Parties {
+        self.check_lasting(config.format.as_ref());
+        let others = config.certificates.iter().chain(&config.principals);
+        if let Some(other) = others.map(|it| it.place).next() {
+            self.report_with_hint(
+                other,
+                "the subjects of another issuer have the names that it gives them, and these are of certificates or principals",
+                "users = [\"…\"], and the `format` of these names if it is not the unspecified one",
+            );
+        }
+        let names = config.users.iter().map(|it| it.value.clone());
+        Parties {
+            foreign: vec![ForeignSubjects {
+                issuer: issuer.value.clone(),
+                format: config.format.as_ref().map(|it| it.value.clone()),
+                names: names.collect(),
+            }],
+            anybody: config.anybody,
+            ..Parties::default()
         }
     }
 

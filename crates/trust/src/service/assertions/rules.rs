@@ -126,7 +126,8 @@ impl DelegationForm {
 pub struct Delegation {
     /// Who may act.
     pub actors: Parties,
-    /// For whom.
+    /// For whom. With an `issuer`: those of [`foreign`](Parties::foreign) that it names, or all of
+    /// its subjects, by names of every format.
     pub subjects: Parties,
     /// In which forms.
     pub forms: Vec<DelegationForm>,
@@ -148,7 +149,8 @@ impl Delegation {
     pub(super) fn is_about(&self, subject: &Party) -> bool {
         match (subject, &self.issuer) {
             (Party::Foreign(name), Some(issuer)) => {
-                name.qualifier.as_ref() == Some(issuer) && self.subjects.include_name(&name.value)
+                name.qualifier.as_ref() == Some(issuer)
+                    && (self.subjects.anybody || self.subjects.include(subject))
             }
             (Party::Foreign(_), None) | (_, Some(_)) => false,
             (subject, None) => self.subjects.include(subject),
@@ -166,8 +168,8 @@ pub struct Parties {
     pub certificates: Vec<DistinguishedName>,
     /// Principals of Kerberos clients.
     pub principals: Vec<String>,
-    /// Subjects of other issuers. They act for others; those for whom somebody acts are the
-    /// `subjects` of a delegation that names their issuer.
+    /// Subjects of other issuers. They act for others; or somebody acts for them, by a delegation
+    /// that names their issuer.
     pub foreign: Vec<ForeignSubjects>,
     /// Everybody whom this service knows by itself. Of the subjects of another issuer, those of a
     /// delegation that names the issuer.
@@ -211,11 +213,6 @@ impl Parties {
             }
             Party::Kerberos(principal) => self.principals.contains(principal),
         }
-    }
-
-    /// The same by name alone, for the subjects of another issuer.
-    pub(super) fn include_name(&self, name: &str) -> bool {
-        self.anybody || self.users.iter().any(|known| known == name)
     }
 }
 

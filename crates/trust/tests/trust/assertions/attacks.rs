@@ -3,8 +3,11 @@
 use soapstone_crypto::base64;
 use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_testkit::keys;
-use soapstone_trust::{ACTOR_CLAIM, Refusal, Requester, TrustFaultCode};
-use soapstone_wss::ContextOwner;
+use soapstone_trust::{
+    ACTOR_CLAIM, Delegation, ForeignSubjects, Parties, Refusal, Requester, TRANSIENT_NAMES,
+    TrustFaultCode,
+};
+use soapstone_wss::{AssertionIssuer, ContextOwner};
 
 use super::{
     BOOKS, FRONT, ISSUER, SAML20, Sts, assertion_of, by_password, by_signature, certificate, claim,
@@ -216,7 +219,7 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
             issuer(ISSUER, certificate("CN=sts")),
             issuer("https://idp.example", certificate("CN=idp")),
         ]);
-        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+        trusting(&mut rules.delegations[0], "https://idp.example");
     });
     let answer = sts.answer(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
     let answer = answer.expect("an answer");
@@ -254,7 +257,7 @@ fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
             issuer("https://idp.example", certificate("CN=idp")),
             issuer("https://evil-idp.example", certificate("CN=evil")),
         ]);
-        rules.delegations[0].issuer = Some("https://evil-idp.example".to_owned());
+        trusting(&mut rules.delegations[0], "https://evil-idp.example");
         rules.delegations[0].services = vec![FRONT.to_owned()];
     });
     let on_behalf = format!("<wst:OnBehalfOf>{evil}</wst:OnBehalfOf>");
@@ -269,7 +272,7 @@ fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
             issuer(ISSUER, certificate("CN=sts")),
             issuer("https://idp.example", certificate("CN=idp")),
         ]);
-        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+        trusting(&mut rules.delegations[0], "https://idp.example");
     });
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, &of_partner), &by_signature("CN=front"));
@@ -291,7 +294,7 @@ fn another_issuer_names_no_actors() {
             issuer(ISSUER, certificate("CN=sts")),
             issuer("https://idp.example", certificate("CN=idp")),
         ]);
-        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+        trusting(&mut rules.delegations[0], "https://idp.example");
     });
     for (element, ours) in [
         ("wst:OnBehalfOf", None),
@@ -306,6 +309,77 @@ fn another_issuer_names_no_actors() {
     }
 }
 
+/// The service itself, and the partner.
+fn partners() -> std::sync::Arc<[AssertionIssuer]> {
+    std::sync::Arc::new([
+        issuer(ISSUER, certificate("CN=sts")),
+        issuer(PARTNER, certificate("CN=idp")),
+    ])
+}
+
+/// Has a right be for the issuer's alice, by a name of the unspecified format.
+fn trusting(rule: &mut Delegation, issuer: &str) {
+    rule.issuer = Some(issuer.to_owned());
+    rule.subjects = Parties {
+        foreign: vec![ForeignSubjects {
+            issuer: issuer.to_owned(),
+            format: None,
+            names: vec!["alice".to_owned()],
+        }],
+        ..Parties::default()
+    };
+}
+
+/// SAML Core 2.0, 8.3: an issuer can give one name in two formats to two subjects.
+#[test]
+fn a_right_for_a_subject_of_another_issuer_is_for_a_name_of_its_format() {
+    let persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+    let formats = [
+        "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
+        "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+        persistent,
+        TRANSIENT_NAMES,
+    ];
+    for (at, format) in formats.into_iter().enumerate() {
+        let qualifiers = format!(" Format=\"{format}\"");
+        let made = Made {
+            qualifiers: &qualifiers,
+            ..Made::default()
+        };
+        let (_, token) = of_partner(&made);
+        let is_granted = |change: fn(&mut Delegation), expected: bool| {
+            let sts = Sts::with(|rules| {
+                rules.issuers = partners();
+                trusting(&mut rules.delegations[0], PARTNER);
+                change(&mut rules.delegations[0]);
+            });
+            for (element, form) in FORMS {
+                let answer = sts.answer(&acting(element, &token), &by_signature("CN=front"));
+                let refusal = answer.err().map(|fault| fault.refusal);
+                let refused = (!expected).then(|| not_allowed("certificate CN=front", form));
+                assert_eq!(refusal, refused, "{format}");
+            }
+        };
+        is_granted(|_| {}, at == 0);
+        let by_persistent: fn(&mut Delegation) = |rule| {
+            let format = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+            rule.subjects.foreign[0].format = Some(format.to_owned());
+        };
+        is_granted(by_persistent, format == persistent);
+        let by_transient: fn(&mut Delegation) = |rule| {
+            rule.subjects.foreign[0].format = Some(TRANSIENT_NAMES.to_owned());
+        };
+        is_granted(by_transient, false);
+        // A name among users is one of ours. Everybody has names of every format.
+        let ours: fn(&mut Delegation) = |rule| {
+            rule.subjects.foreign.clear();
+            rule.subjects.users = vec!["alice".to_owned()];
+        };
+        is_granted(ours, false);
+        is_granted(|rule| rule.subjects.anybody = true, true);
+    }
+}
+
 /// An assertion of a partner about alice for the front, and a service that believes it.
 fn of_partner(made: &Made<'_>) -> (Sts, String) {
     let assertion = soapstone_testkit::assertion::Assertion {
@@ -317,11 +391,8 @@ fn of_partner(made: &Made<'_>) -> (Sts, String) {
     };
     let partner = keys::identity("CN=idp", keys::RSA);
     let sts = Sts::with(|rules| {
-        rules.issuers = std::sync::Arc::new([
-            issuer(ISSUER, certificate("CN=sts")),
-            issuer(PARTNER, partner.certificate().clone()),
-        ]);
-        rules.delegations[0].issuer = Some(PARTNER.to_owned());
+        rules.issuers = partners();
+        trusting(&mut rules.delegations[0], PARTNER);
     });
     (sts, assertion.made("alice", &partner, made))
 }
