@@ -43,6 +43,8 @@ pub enum NoticeKind {
     WithoutMtom,
     /// Requests carry a user and a password of HTTP (RFC 7617).
     HttpBasic,
+    /// A token is asked for with claims, which no receiver looks for in it.
+    Claims,
 }
 
 impl Notice {
@@ -78,6 +80,10 @@ impl fmt::Display for Notice {
                     "`{name}` demands a user and a password of HTTP of requests"
                 )?;
             }
+            NoticeKind::Claims => write!(
+                out,
+                "`{name}` names claims: clients ask for them, and services do not look for them"
+            )?,
         }
         write!(out, " (at {})", self.place)
     }

@@ -270,6 +270,51 @@ fn an_issued_token_of_the_transport_is_shown_by_the_clients_certificate() {
     assert!(told.contains("show its key by the connection"), "{told}");
 }
 
+/// WS-SecurityPolicy 1.3, 7.3 and 8.3: beside the token of the transport a certificate endorses.
+/// The holder's key stands for neither of them by a signature.
+#[test]
+fn no_signature_stands_for_the_connection() {
+    let folder = folder("PublicKey");
+    let transport = nest("TransportToken", &issued("PublicKey", ""));
+    let transport = nest("TransportBinding", &format!("{transport}{SUITE}"));
+    let x509 = token(
+        "X509Token",
+        "AlwaysToRecipient",
+        "",
+        "<sp:WssX509V3Token10/>",
+    );
+    let by_certificate = nest("EndorsingSupportingTokens", &x509);
+    folder.write(
+        "policy.xml",
+        policy(&format!("{transport}{by_certificate}")),
+    );
+    let service = service(&folder, &format!("{SERVICE}{SECURITY}"));
+    let owner = keys::identity("CN=client", keys::RSA).certificate().clone();
+    let other = keys::identity("CN=thief", keys::RSA).certificate().clone();
+    let sent = |text: &str| {
+        let secured = client(&folder, text).secure(with_header(SOAP11, "", HELLO).into_bytes());
+        secured.unwrap().bytes
+    };
+    // A trusted certificate with the holder's key signs, and the connection is anybody's.
+    let signed = sent(&format!("{CLIENT}{CLIENT_KEYS}{SECURITY}"));
+    received(&service, signed.clone(), Some(&owner)).unwrap();
+    for shown in [None, Some(&other)] {
+        let refused = received(&service, signed.clone(), shown).unwrap_err();
+        assert_eq!(refused.name(), "assertion-unconfirmed", "{refused}");
+    }
+    // The holder's key signs by the name of the assertion, and nothing is of a trusted certificate.
+    let https = "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>";
+    let https = nest("TransportToken", https);
+    let https = nest("TransportBinding", &format!("{https}{SUITE}"));
+    let by_holder = nest("EndorsingSupportingTokens", &issued("PublicKey", ""));
+    folder.write("policy.xml", policy(&format!("{https}{by_holder}")));
+    let named = sent(&format!("{CLIENT}{CLIENT_KEYS}{SECURITY}"));
+    for shown in [Some(&owner), Some(&other)] {
+        let refused = received(&service, named.clone(), shown).unwrap_err();
+        assert_eq!(refused.name(), "key-misused", "{refused}");
+    }
+}
+
 #[test]
 fn an_issued_token_of_the_transport_may_be_a_bearers() {
     let folder = folder("Bearer");

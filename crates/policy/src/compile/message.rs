@@ -1,16 +1,16 @@
 //! The policy of one message: request or response.
 
 use soapstone_wss::{
-    self as wss, AssertionPolicy, AssertionProtection, ConfirmationMethod, EncryptedPart,
-    EncryptionKey, EncryptionToken, Extent, HolderUse, KeyReference, Mechanism, Part,
-    PasswordKeyPolicy, Policy, Recipient, Suite, SupportingToken, SymmetricToken, TimestampPolicy,
+    self as wss, AssertionProtection, EncryptedPart, EncryptionKey, EncryptionToken, Extent,
+    HolderUse, KeyReference, Mechanism, Part, PasswordKeyPolicy, Policy, Recipient, Suite,
+    SupportingToken, SymmetricToken, TimestampPolicy,
 };
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
 use super::tokens::{
-    assertion, certificate, derived_keys, issued_for_transport, kerberos, reference, refused,
-    shows_certificate, user_with_key,
+    assertion, certificate, derived_keys, kerberos, reference, refused, shows_certificate,
+    user_with_key,
 };
 use crate::names::Name;
 use crate::node::Place;
@@ -164,22 +164,20 @@ impl Message<'_> {
         problems: &mut Vec<PolicyProblem>,
     ) {
         let token = binding.token.as_ref();
-        let Some(token) = token.filter(|token| issued_for_transport(token).is_some()) else {
+        let Some(token) = token.filter(|token| matches!(token.kind, TokenKind::Issued(_))) else {
             return;
         };
         if !self.is_request() {
             return;
         }
-        let (holder, protection) = (HolderUse::Beside, AssertionProtection::Connection);
-        let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
-            return;
+        let holder = match shows_certificate(token) {
+            true => HolderUse::Connects,
+            false => HolderUse::Beside,
         };
-        let methods = match shows_certificate(token) {
-            true => vec![ConfirmationMethod::HolderOfKey],
-            false => wanted.methods,
-        };
-        let wanted = AssertionPolicy { methods, ..wanted };
-        policy.supporting.push(SupportingToken::Assertion(wanted));
+        let protection = AssertionProtection::Connection;
+        let wanted = assertion(token, holder, protection, policy, problems);
+        let wanted = wanted.map(SupportingToken::Assertion);
+        policy.supporting.extend(wanted);
     }
 
     /// WS-SecurityPolicy 1.3, 7.4.

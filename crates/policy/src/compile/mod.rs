@@ -234,6 +234,7 @@ fn agree(
     let conversation = conversation(request, options, depth, problems);
     refuse_other_conversation(request, response, problems);
     supporting::refuse_of_answers(request, response, problems);
+    tokens::refuse_of_answers(request, response, problems);
     let there = Message {
         requirements: request,
         options,
@@ -273,6 +274,10 @@ fn agree(
     if let Some((name, place)) = &http_basic {
         notices.push(Notice::new(name, place, NoticeKind::HttpBasic));
     }
+    let issued = tokens::issued(request);
+    if let Some((token, _)) = issued.filter(|(_, issued)| issued.asks_for_claims()) {
+        notices.push(Notice::new(&token.name, &token.place, NoticeKind::Claims));
+    }
     (problems.len() == before).then(|| ExchangePolicy {
         request: there,
         response: back,
@@ -280,7 +285,7 @@ fn agree(
         conversation,
         trust: request.trust.clone(),
         addressing: request.addressing,
-        issued: tokens::issued(request),
+        issued: issued.map(|(_, issued)| issued.clone()),
         http_basic,
         passed_over: request.passed_over.clone(),
         notices,
@@ -339,7 +344,8 @@ fn transport(
                 problems.push(tokens::refused(token, tokens::ISSUERS));
             }
             Some(TransportRequirement {
-                client_certificate: *client_certificate,
+                client_certificate: *client_certificate
+                    || supporting::shows_holder_by_connection(requirements),
             })
         }
         TokenKind::Issued(_) => Some(TransportRequirement {

@@ -14,8 +14,8 @@ use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, has_proof_key, items, kerberos, password,
-    refused, user_with_key, why_not,
+    TOKEN_INSIDE, assertion, certificate, derived_keys, has_proof_key, has_public_key, items,
+    kerberos, password, refused, user_with_key, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -50,6 +50,21 @@ pub(super) fn refuse_of_answers(
             ));
         }
     }
+}
+
+/// Whether a certificate endorses messages.
+fn is_endorsed_by_certificate(requirements: &Requirements) -> bool {
+    let by_certificate = |token: &Token| matches!(token.kind, TokenKind::X509 { .. });
+    let mut supporting = requirements.supporting.iter();
+    supporting.any(|one| one.kind.endorsing && one.tokens.iter().any(by_certificate))
+}
+
+/// Whether nothing but the certificate of the client shows the key of an issued token's holder.
+pub(super) fn shows_holder_by_connection(requirements: &Requirements) -> bool {
+    let mut supporting = requirements.supporting.iter();
+    let is_held =
+        supporting.any(|one| !one.kind.endorsing && one.tokens.iter().any(has_public_key));
+    is_held && !is_endorsed_by_certificate(requirements)
 }
 
 impl Message<'_> {
@@ -169,8 +184,27 @@ impl Message<'_> {
         let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
             return;
         };
+        if has_public_key(token) && !self.shows_holder() {
+            let reason =
+                "nothing shows the key of its holder: let it endorse, or a certificate beside it";
+            problems.push(refused(token, reason));
+            return;
+        }
         policy.supporting.push(SupportingToken::Assertion(wanted));
         self.protect_assertion(supporting, policy, problems);
+    }
+
+    /// Whether a certificate of requests can be for the key of an assertion's holder: one that
+    /// signs or endorses, or that of the client.
+    fn shows_holder(&self) -> bool {
+        let initiator = match &self.requirements.binding {
+            Some(Binding::Asymmetric(binding)) => binding.initiator_signature.as_ref(),
+            _ => None,
+        };
+        let by_connection = matches!(self.requirements.binding, Some(Binding::Transport(_)));
+        by_connection
+            || initiator.is_some_and(|token| matches!(token.kind, TokenKind::X509 { .. }))
+            || is_endorsed_by_certificate(self.requirements)
     }
 
     /// An assertion whose holder endorses the message.

@@ -85,8 +85,8 @@ pub(super) fn assertion(
         return None;
     }
     let methods = match holder {
-        HolderUse::Beside => vec![ConfirmationMethod::Bearer],
-        HolderUse::Signs | HolderUse::Endorses => vec![ConfirmationMethod::HolderOfKey],
+        HolderUse::Beside if !has_public_key(token) => vec![ConfirmationMethod::Bearer],
+        _ => vec![ConfirmationMethod::HolderOfKey],
     };
     Some(AssertionPolicy {
         versions: match versions.is_empty() {
@@ -101,11 +101,9 @@ pub(super) fn assertion(
 }
 
 /// Whether keys are to be derived of an assertion whose key does nothing that a derived key could
-/// do. A private key that endorses is the holder's own: there is nothing to derive, as with a
-/// certificate that endorses.
+/// do: from a private key nothing is derived.
 fn derives_in_vain(token: &Token, holder: HolderUse, policy: &Policy) -> bool {
-    let says_key = matches!(&token.kind, TokenKind::Issued(issued) if issued.key_type.is_some());
-    let endorses = holder == HolderUse::Endorses && says_key;
+    let endorses = holder == HolderUse::Endorses && has_proof_key(token);
     token.derived_keys.is_some() && !endorses && policy.signs_with() != Some(KeyBinding::Assertion)
 }
 
@@ -113,6 +111,12 @@ fn derives_in_vain(token: &Token, holder: HolderUse, policy: &Policy) -> bool {
 pub(super) fn has_proof_key(token: &Token) -> bool {
     let symmetric = Some(IssuedKey::SymmetricKey);
     matches!(&token.kind, TokenKind::Issued(issued) if issued.key_type == symmetric)
+}
+
+/// Whether the key of an issued token is its holder's public one by its template.
+pub(super) fn has_public_key(token: &Token) -> bool {
+    let public = Some(IssuedKey::PublicKey);
+    matches!(&token.kind, TokenKind::Issued(issued) if issued.key_type == public)
 }
 
 /// The versions of SAML that an issued token may have, or why there can be none.
@@ -140,7 +144,7 @@ fn issued_versions(
                 "the key of a token that protects messages in a symmetric binding is symmetric",
             );
         }
-        (Some(IssuedKey::SymmetricKey), HolderUse::Beside) => {
+        (Some(IssuedKey::SymmetricKey), HolderUse::Beside | HolderUse::Connects) => {
             return Err("a symmetric key that signs nothing proves nobody: let it endorse");
         }
         (Some(IssuedKey::SymmetricKey), HolderUse::Signs) if !protects => {
@@ -155,11 +159,34 @@ fn issued_versions(
     }
 }
 
-/// An issued token, as the token of a transport binding.
-pub(super) fn issued_for_transport(token: &Token) -> Option<&IssuedToken> {
+/// What a policy says of a token that another service issues.
+fn issued_of(token: &Token) -> Option<&IssuedToken> {
     match &token.kind {
         TokenKind::Issued(issued) => Some(issued),
         _ => None,
+    }
+}
+
+/// An issued token as the token of the transport, of answers alone or another one than that of
+/// requests: only requests have such tokens here.
+pub(super) fn refuse_of_answers(
+    request: &Requirements,
+    response: &Requirements,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let of_transport = |message: &'_ Requirements| match &message.binding {
+        Some(Binding::Transport(binding)) => binding.token.clone(),
+        _ => None,
+    };
+    let (there, back) = (of_transport(request), of_transport(response));
+    let Some(token) = back else {
+        return;
+    };
+    let wanted = issued_of(&token);
+    if wanted.is_some() && wanted != there.as_ref().and_then(issued_of) {
+        let reason =
+            "the issued token of a transport is that of requests: write it for both messages";
+        problems.push(refused(&token, reason));
     }
 }
 
@@ -168,11 +195,11 @@ pub(super) fn issued_for_transport(token: &Token) -> Option<&IssuedToken> {
 /// asks for nothing weaker.
 pub(super) fn shows_certificate(token: &Token) -> bool {
     let bearer = Some(IssuedKey::Bearer);
-    issued_for_transport(token).is_some_and(|issued| issued.key_type != bearer)
+    issued_of(token).is_some_and(|issued| issued.key_type != bearer)
 }
 
-/// The first token of requests that another service issues.
-pub(super) fn issued(request: &Requirements) -> Option<IssuedToken> {
+/// The first token of requests that another service issues, and what the policy says of it.
+pub(super) fn issued(request: &Requirements) -> Option<(&Token, &IssuedToken)> {
     let supporting = request.supporting.iter().flat_map(|one| &one.tokens);
     let initiator = match &request.binding {
         Some(Binding::Asymmetric(binding)) => binding.initiator_signature.as_ref(),
@@ -181,10 +208,7 @@ pub(super) fn issued(request: &Requirements) -> Option<IssuedToken> {
         None => None,
     };
     let mut tokens = initiator.into_iter().chain(supporting);
-    tokens.find_map(|token| match &token.kind {
-        TokenKind::Issued(issued) => Some((**issued).clone()),
-        _ => None,
-    })
+    tokens.find_map(|token| Some((token, issued_of(token)?)))
 }
 
 /// Why a certificate, of a message or of a connection, cannot be one of a particular issuer.

@@ -96,6 +96,11 @@ impl IssuedToken {
         true
     }
 
+    /// Whether it names claims.
+    pub(crate) fn asks_for_claims(&self) -> bool {
+        self.other.contains("<Claims ")
+    }
+
     fn template(&mut self, child: &Arc<Node>, symmetric: bool, problems: &mut Vec<PolicyProblem>) {
         let version = trust_of(child);
         if let Some(version) = version
@@ -120,7 +125,14 @@ impl IssuedToken {
             problems.push(PolicyProblem::at(&child.name, &child.place, kind));
             return;
         }
-        if local == "Claims" && self.other.contains("<Claims ") {
+        let is_there = match local {
+            "Claims" => self.asks_for_claims(),
+            "TokenType" => self.token_type.is_some(),
+            "KeyType" => self.key_type.is_some(),
+            "KeySize" => self.key_size.is_some(),
+            _ => false,
+        };
+        if is_there {
             let kind = ProblemKind::Repeated;
             problems.push(PolicyProblem::at(&child.name, &child.place, kind));
             return;

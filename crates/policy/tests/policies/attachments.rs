@@ -672,3 +672,43 @@ fn addressing_that_a_binding_or_a_port_requires_is_demanded_beside_its_policies(
     }
     assert!(!demands("", ""));
 }
+
+/// WS-SecurityPolicy 1.3, 7.3: requests alone carry the issued token of a transport.
+#[test]
+fn the_issued_token_of_a_transport_is_that_of_requests() {
+    let binding = |token: &str| {
+        let token = nest("TransportToken", token);
+        inline(&nest("TransportBinding", &(token + &suite("Basic256"))))
+    };
+    let issued = |key: &str| {
+        let wst = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
+        let template = format!(
+            "<sp:RequestSecurityTokenTemplate xmlns:t='{wst}'><t:KeyType>{wst}/{key}</t:KeyType></sp:RequestSecurityTokenTemplate><wsp:Policy>"
+        );
+        let token = token("IssuedToken", "AlwaysToRecipient", "");
+        binding(&token.replacen("<wsp:Policy>", &template, 1))
+    };
+    let https = binding("<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>");
+    let agreed = |input: &str, output: &str| {
+        let wsdl = Wsdl {
+            input,
+            output,
+            ..Wsdl::default()
+        };
+        let document = wsdl.document();
+        document.agreement(&operation("a"), &CompileOptions::default())
+    };
+    let (held, borne) = (issued("PublicKey"), issued("Bearer"));
+    for (input, output) in [(&https, &held), (&borne, &held)] {
+        let error = agreed(input, output).unwrap_err();
+        let ExchangePolicyError::NotSupported(problems) = error else {
+            panic!("{error}")
+        };
+        let reason =
+            "the issued token of a transport is that of requests: write it for both messages";
+        assert_eq!(problems[0].kind, ProblemKind::NotSupported { reason });
+    }
+    for (input, output) in [(&held, &held), (&held, &https)] {
+        agreed(input, output).unwrap();
+    }
+}

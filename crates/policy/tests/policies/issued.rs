@@ -1,7 +1,7 @@
 //! `sp:IssuedToken` (WS-SecurityPolicy 1.3, 5.4.2): an assertion that another service makes, in the
 //! places where `sp:SamlToken` may stand.
 
-use soapstone_policy::{IssuedKey, ProblemKind};
+use soapstone_policy::{IssuedKey, NoticeKind, ProblemKind};
 use soapstone_wss::{
     AssertionProtection, ConfirmationMethod, ConversationVersion, EndorsingKey, HolderUse,
     KeyBinding, Part, SamlVersion,
@@ -202,16 +202,63 @@ fn the_symmetric_key_of_an_issued_token_endorses() {
     );
 }
 
-/// A private key that endorses is the holder's own: nothing is derived from it, as with a
-/// certificate that endorses.
+/// A private key that endorses is the holder's own: nothing is derived from it.
 #[test]
-fn derived_keys_say_nothing_of_a_public_key_that_endorses() {
-    let token = issued(&key("PublicKey"), "<sp:RequireDerivedKeys/>");
-    let endorsing = nest("EndorsingSupportingTokens", &token);
-    let binding = asymmetric(&suite("Basic256"));
-    let found = agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request;
-    let mut keys = found.endorsing().map(|it| it.key);
-    assert!(matches!(keys.next(), Some(EndorsingKey::Certificate(_))));
+fn no_key_is_derived_from_a_public_key_that_endorses() {
+    for template in [key("PublicKey"), String::new()] {
+        let token = issued(&template, "<sp:RequireDerivedKeys/>");
+        let endorsing = nest("EndorsingSupportingTokens", &token);
+        let binding = asymmetric(&suite("Basic256"));
+        let (name, reason) = not_supported(&format!("{binding}{SIGNED_BODY}{endorsing}"));
+        let expected = "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding, or endorses them";
+        assert_eq!((name.as_str(), reason), ("IssuedToken", expected));
+    }
+}
+
+/// A template says that the token has a key: then no bearer's will do.
+#[test]
+fn the_holder_of_a_supporting_token_with_a_public_key_shows_it() {
+    let supporting = nest("SupportingTokens", &issued(&key("PublicKey"), ""));
+    let endorsing = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
+    let connection = transport("<sp:IncludeTimestamp/>");
+    let session = symmetric(&x509("Never", ""), &suite("Basic256")) + SIGNED_BODY;
+    for policy in [
+        asymmetric(&suite("Basic256")) + SIGNED_BODY + &supporting,
+        format!("{connection}{supporting}{endorsing}"),
+        format!("{connection}{supporting}"),
+        format!("{session}{supporting}{endorsing}"),
+    ] {
+        let found = agreement(&policy);
+        let wanted = found.request.assertion().expect("an assertion");
+        assert_eq!(wanted.methods, [ConfirmationMethod::HolderOfKey]);
+        assert_eq!(wanted.holder, HolderUse::Beside);
+        let shown = found.transport.map(|it| it.client_certificate);
+        let unsigned = found.request.signature().is_none();
+        assert_eq!(shown.unwrap_or_default(), unsigned);
+    }
+    let (_, reason) = not_supported(&format!("{session}{supporting}"));
+    let expected =
+        "nothing shows the key of its holder: let it endorse, or a certificate beside it";
+    assert_eq!(reason, expected);
+}
+
+#[test]
+fn what_a_template_says_twice_is_refused() {
+    for (name, again) in [
+        ("KeyType", key("Bearer")),
+        (
+            "TokenType",
+            format!("<t:TokenType>{SAML}SAMLV1.1</t:TokenType>"),
+        ),
+    ] {
+        let token_type = format!("<t:TokenType>{SAML}SAMLV2.0</t:TokenType>");
+        let token = issued(&format!("{token_type}{}{again}", key("PublicKey")), "");
+        let endorsing = nest("EndorsingSupportingTokens", &token);
+        let binding = asymmetric(&suite("Basic256"));
+        let found = problems(&format!("{binding}{SIGNED_BODY}{endorsing}"));
+        assert_eq!(found[0].kind, ProblemKind::Repeated);
+        assert_eq!(&*found[0].assertion.local, name);
+    }
 }
 
 /// WS-SecurityPolicy 1.3, 7.3: requests carry the token, and the connection shows whose it is.
@@ -232,7 +279,11 @@ fn an_issued_token_is_that_of_a_transport() {
         assert_eq!(transport.client_certificate, client_certificate);
         let wanted = found.request.assertion().expect("an assertion");
         assert_eq!(wanted.methods, [method]);
-        assert_eq!(wanted.holder, HolderUse::Beside);
+        let holder = match client_certificate {
+            true => HolderUse::Connects,
+            false => HolderUse::Beside,
+        };
+        assert_eq!(wanted.holder, holder);
         assert_eq!(wanted.protection, AssertionProtection::Connection);
         assert_eq!(found.response.assertion(), None);
         assert!(found.issued.is_some());
@@ -252,6 +303,8 @@ fn claims_beside_a_template_are_asked_for() {
     let binding = asymmetric(&suite("Basic256")) + SIGNED_BODY;
     let of = |token: &str| {
         let found = agreement(&format!("{binding}{}", nest("SupportingTokens", token)));
+        let told = found.notices.iter().any(|it| it.kind == NoticeKind::Claims);
+        assert!(told, "{:?}", found.notices);
         found.issued.expect("what the policy says of it")
     };
     assert_eq!(of(&beside), of(&in_template));

@@ -72,6 +72,10 @@ impl Compiler<'_> {
                     "http-user-of-clients",
                     "clients of this endpoint have to send it, or name it: users = [{ name = \"…\", password_env = \"…\" }]",
                 ),
+                NoticeKind::Claims if !sends => (
+                    "claims-unchecked",
+                    "demand them with `[[roles]]` where the service relies on them",
+                ),
                 _ => return None,
             };
             Some(Remark {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, Binding,
-    ConfirmationMethod, HolderUse, KeyBinding, KeyReference, Part, Policy, SupportingToken,
-    SymmetricBinding, SymmetricToken,
+    ConfirmationMethod, KeyBinding, KeyReference, Part, Policy, SupportingToken, SymmetricBinding,
+    SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -142,8 +142,7 @@ impl Compiler<'_> {
         let accepted = self.accepted(config, policy, role);
         let holder_of_key = ConfirmationMethod::HolderOfKey;
         // Beside a certificate of the client, a bearer's assertion would be anybody's.
-        let by_connection = wanted.methods == [holder_of_key];
-        let is_held = wanted.holder != HolderUse::Beside || by_connection;
+        let is_held = wanted.methods == [holder_of_key];
         if is_held && !accepted.accepts(holder_of_key) {
             self.report_with_hint(
                 config.place,

@@ -22,6 +22,14 @@ use crate::token::{
     TokenKind, version_of,
 };
 
+/// That a signature names the assertion, where the plan has another key make it.
+pub(super) fn holder_misused() -> Rejected {
+    Rejected::KeyMisused {
+        problem: "expected a signature with a trusted certificate, found one with the key of the assertion's holder"
+            .to_owned(),
+    }
+}
+
 impl Message<'_> {
     /// The assertion with this version and id.
     pub(super) fn assertion_named(&self, version: SamlVersion, id: &str) -> Option<NodeId> {
@@ -156,6 +164,10 @@ impl Opening<'_> {
         let accepted = accepted.filter(|accepted| accepted.node == node && accepted.is_signed);
         let AssertionEvidence { assertion, .. } = accepted.ok_or_else(not_found)?;
         let (key, certificate) = match assertion.holder_key(policy)? {
+            // It would stand for the certificate that is demanded beside the assertion.
+            HolderKey::Public(..) if !policy.holder.names_assertion() => {
+                return Err(holder_misused());
+            }
             HolderKey::Public(key, certificate) => (Key::Public(key.clone()), certificate.clone()),
             HolderKey::Wrapped(_) => return Err(not_found()),
         };

@@ -3,10 +3,12 @@
 use soapstone_crypto::Certificate;
 use soapstone_xml::{Element, NodeId};
 
+use super::assertion::holder_misused;
 use super::comparison::Comparison;
 use crate::binding::{Layout, ProtectionOrder};
 use crate::confirmation;
 use crate::event::{Demand, Event};
+use crate::evidence::{SignatureEvidence, Signer};
 use crate::names::{WSSE, WSSE11, XENC};
 use crate::part::{EncryptedPart, Part};
 use crate::rejected::Rejected;
@@ -245,6 +247,14 @@ impl Comparison<'_, '_> {
     /// without a key has put together: the Body of one with the Timestamp, or the password, of
     /// the other. And of two signers it could not be told which one sends.
     fn compare_signatures(&self) -> Result<(), Rejected> {
+        let is_holders = |one: &SignatureEvidence| {
+            matches!(one.signer, Signer::Holder { .. }) && !one.is_by_secret()
+        };
+        let demand = self.demands().signature.as_ref();
+        let by_holder = demand.is_some_and(|demand| demand.by_holder);
+        if !by_holder && self.evidence.message_signatures().any(is_holders) {
+            return Err(holder_misused());
+        }
         let mut signatures = self.evidence.message_signatures();
         match (signatures.next(), signatures.next()) {
             (None, _) => Err(Rejected::SignatureMissing),

@@ -7,12 +7,14 @@
 use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
+use super::assertion::holder_misused;
 use super::comparison::Comparison;
 use crate::binding::KeyBinding;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
 use crate::plan::EndorsementDemand;
 use crate::rejected::Rejected;
+use crate::token::HolderUse;
 
 /// What a signature is to meet.
 enum Demand<'p> {
@@ -113,6 +115,12 @@ impl Comparison<'_, '_> {
         Ok(())
     }
 
+    /// Whether the plan has the key of the assertion's holder endorse.
+    fn is_endorsed_by_holder(&self) -> bool {
+        let assertion = self.demands().assertion();
+        assertion.is_some_and(|one| one.holder == HolderUse::Endorses)
+    }
+
     /// Whether a signature covers every one of these nodes: itself, or something that holds it.
     fn covers_all(&self, signature: &SignatureEvidence, nodes: Vec<NodeId>) -> bool {
         let is_covered = |node: NodeId| self.holders(node).any(|holder| signature.covers(holder));
@@ -133,6 +141,9 @@ impl Comparison<'_, '_> {
             Signer::User(_) => KeyBinding::Password,
             Signer::Kerberos(_) => KeyBinding::Kerberos,
             Signer::Holder { .. } if endorsement.is_by_secret() => KeyBinding::Assertion,
+            Signer::Holder { .. } if !self.is_endorsed_by_holder() => {
+                return Err(holder_misused());
+            }
             _ => KeyBinding::Certificate,
         };
         if key != demand.key {

@@ -19,7 +19,7 @@ use crate::part::{EncryptedPart, Part};
 use crate::policy::{Intermediary, Policy};
 use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
-use crate::token::{AssertionPolicy, SamlVersion, TokenKind};
+use crate::token::{AssertionPolicy, HolderUse, SamlVersion, TokenKind};
 use crate::tuning::Tuning;
 use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
@@ -110,6 +110,8 @@ pub(crate) struct SignatureDemand {
     pub(crate) parts: Vec<(Part, ProtectionOrder)>,
     /// The role of a signature with a private key.
     pub(crate) by_certificate: CertificateRole,
+    /// Whether the private key of an assertion's holder may make it.
+    pub(crate) by_holder: bool,
     /// The permitted algorithms of HMACs by other keys than a symmetric one that endorses, and of
     /// signatures with private keys.
     hmac: bool,
@@ -232,6 +234,7 @@ impl Demands {
                     .map(|part| (part.clone(), order_of(policy, part)))
                     .collect(),
                 by_certificate: role_of_certificates(policy),
+                by_holder: may_be_holders(policy),
                 hmac: !policy.signs_by_certificate(),
                 public: policy.signs_by_certificate() || policy.endorses_by_certificate(),
             }),
@@ -395,6 +398,14 @@ fn role_of_certificates(policy: &Policy) -> CertificateRole {
     } else {
         CertificateRole::Message
     }
+}
+
+/// Whether the key of an assertion's holder may make the message's own signature: over a connection
+/// that is the endorsing one.
+fn may_be_holders(policy: &Policy) -> bool {
+    let holder = policy.assertion().map(|one| one.holder);
+    holder == Some(HolderUse::Signs)
+        || holder == Some(HolderUse::Endorses) && policy.is_by_connection()
 }
 
 fn endorsements(policy: &Policy) -> Endorsements {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use soapstone_crypto::Certificate;
 
 use super::assertion::Assertion;
-use super::policy::{AssertionPolicy, AssertionProtection};
+use super::policy::{AssertionPolicy, AssertionProtection, HolderUse};
 use super::subject::{Confirmation, HolderKey, unconfirmed};
 use super::version::ConfirmationMethod;
 use crate::rejected::Rejected;
@@ -98,7 +98,7 @@ impl Confirmation {
                 let mut signatures = presented.signatures.iter();
                 by_connection || signatures.any(|one| one.covers_both && one.is_personal)
             }
-            ConfirmationMethod::HolderOfKey => self.is_held(presented, by_connection),
+            ConfirmationMethod::HolderOfKey => self.is_held(policy, presented),
             ConfirmationMethod::SenderVouches => {
                 let may_vouch = |certificate: &Certificate| {
                     let mut attesters = policy.attesters.iter();
@@ -126,7 +126,8 @@ impl Confirmation {
     }
 
     /// Whether the holder's key made a signature of the message, or the connection.
-    fn is_held(&self, presented: &Presentation<'_>, by_connection: bool) -> bool {
+    fn is_held(&self, policy: &AssertionPolicy, presented: &Presentation<'_>) -> bool {
+        let by_connection = policy.protection == AssertionProtection::Connection;
         let is_ours = |certificate: &Certificate| {
             let shown = certificate.public_key();
             let mut keys = self.keys.iter();
@@ -136,7 +137,9 @@ impl Confirmation {
             (one.covers_body || by_connection)
                 && (one.by_holder || one.certificate.is_some_and(is_ours))
         };
-        presented.signatures.iter().any(signs)
+        // What the connection is to show, no signature stands for.
+        let is_signed = policy.holder != HolderUse::Connects;
+        is_signed && presented.signatures.iter().any(signs)
             || by_connection && presented.client_certificate.is_some_and(is_ours)
     }
 }

@@ -59,6 +59,15 @@ pub enum HolderUse {
     /// Nothing that names the assertion: a certificate with the key signs, or the connection has
     /// it.
     Beside,
+    /// Nothing in the message: the client proved it while the connection was made.
+    Connects,
+}
+
+impl HolderUse {
+    /// Whether a signature with the key names the assertion.
+    pub(crate) const fn names_assertion(self) -> bool {
+        matches!(self, Self::Signs | Self::Endorses)
+    }
 }
 
 /// What protects a message whose assertion proves nothing of its sender by a key.

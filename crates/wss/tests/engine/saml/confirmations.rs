@@ -6,8 +6,9 @@ use std::sync::Arc;
 use soapstone_crypto::base64;
 use soapstone_testkit::keys;
 use soapstone_wss::{
-    AssertionIssuer, ConfirmationMethod, Facts, InboundPlan, KeyReference, Keys, Mechanism, Part,
-    PlanProblem, Policy, Rejected, SamlVersion, names,
+    AssertionIssuer, AssertionProtection, ConfirmationMethod, EndorsingToken, Facts, HolderUse,
+    InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, Part, PlanProblem, Policy, Rejected,
+    SamlVersion, names,
 };
 
 use super::accepted::{by_holder, carrying, covering};
@@ -90,6 +91,60 @@ fn a_stolen_assertion_is_worth_nothing_without_its_key() {
     // A certificate that the connection shows confirms nothing where signatures do.
     let refused = open_as(&by_signature(), &stolen(&of_thief), &shown(&thief)).unwrap_err();
     assert_eq!(format!("{}: {refused}", refused.name()), NOT_HELD);
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: where a trusted certificate is demanded beside an assertion, the
+/// assertion's issuer does not say whose key signs.
+#[test]
+fn the_holders_key_stands_for_no_certificate() {
+    let used = |policy: &Policy, holder: HolderUse| {
+        adjusted(policy, |accepted| {
+            accepted.methods = vec![ConfirmationMethod::HolderOfKey];
+            accepted.holder = holder;
+        })
+    };
+    let assertion = Draft::holder(V20, client().certificate()).signed();
+    let by_holder = carrying(&by_holder(), &assertion);
+    let by_certificate = stolen(&assertion);
+    for holder in [HolderUse::Beside, HolderUse::Endorses] {
+        let mut demanded = used(&by_signature(), holder);
+        if holder == HolderUse::Endorses {
+            demanded.endorse_with(EndorsingToken::by_certificate(KeyReference::Direct));
+        }
+        let refused = open_as(&demanded, &by_holder, &Facts::default()).unwrap_err();
+        assert_eq!(refused.name(), "key-misused", "{holder:?}: {refused}");
+    }
+    let beside = used(&by_signature(), HolderUse::Beside);
+    open_as(&beside, &by_certificate, &Facts::default()).unwrap();
+    // Nor does it endorse where it is to sign.
+    let endorsing = |holder| {
+        let mut policy = used(
+            &with(&by_signature(), |policy| {
+                policy.bind(KeyBinding::SessionKey, KeyReference::Thumbprint);
+            }),
+            holder,
+        );
+        policy.endorse_with(EndorsingToken::by_certificate(KeyReference::Direct));
+        policy
+    };
+    let endorsed = carrying(&endorsing(HolderUse::Endorses), &assertion);
+    open_as(
+        &endorsing(HolderUse::Endorses),
+        &endorsed,
+        &Facts::default(),
+    )
+    .unwrap();
+    for holder in [HolderUse::Beside, HolderUse::Signs] {
+        let refused = open_as(&endorsing(holder), &endorsed, &Facts::default()).unwrap_err();
+        assert_eq!(refused.name(), "key-misused", "{holder:?}: {refused}");
+    }
+    // What the connection is to show, no signature shows.
+    let connects = adjusted(&used(&by_signature(), HolderUse::Connects), |accepted| {
+        accepted.protection = AssertionProtection::Connection;
+    });
+    let refused = open_as(&connects, &by_certificate, &Facts::default()).unwrap_err();
+    assert_eq!(format!("{}: {refused}", refused.name()), NOT_HELD);
+    open_as(&connects, &by_certificate, &shown(&client())).unwrap();
 }
 
 /// The assertion of a message.
