@@ -60,7 +60,7 @@ const SHA512: &str = "signature = [\"rsa-sha512\"], digest = [\"sha512\"]";
 fn cases() -> Vec<Case> {
     let digikoppeling = format!("\"Body\", \"Timestamp\", {SIGNED_HEADERS}");
     let sosi = "\"Timestamp\", \"Body\", \"{http://www.w3.org/2005/08/addressing}Action\", \
-        \"{http://www.w3.org/2005/08/addressing}MessageID\"";
+        \"{http://www.w3.org/2005/08/addressing}MessageID\", \"{http://www.w3.org/2005/08/addressing}To\"";
     let encrypting = |algorithms: &str| {
         format!(
             "security = {{ mechanism = \"sign-encrypt\", signed = [{digikoppeling}], \

@@ -1,6 +1,7 @@
-//! The profile `sosi` against messages in the form of the Seal libraries, which xmlsec1 signs: ids
-//! that are chosen by hand, a Timestamp without `Expires`, `mustUnderstand` without a namespace,
-//! and an ID card in the Body with a signature of its own.
+//! The profile `sosi` against messages in the form of the Seal libraries, which xmlsec1 signs.
+//!
+//! Their ids are chosen by hand, and their Timestamp has no `Expires`. `mustUnderstand` has no
+//! namespace. The ID card in the Body has a signature of its own.
 
 use std::io::Write;
 use std::process::Command;
@@ -26,8 +27,18 @@ const SHA1: [&str; 2] = [
     "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
     "http://www.w3.org/2000/09/xmldsig#sha1",
 ];
-/// The ids of what the Seal libraries sign.
-const SIGNED: [&str; 4] = ["timestamp", "messageID", "action", "body"];
+/// The ids of what the Seal libraries sign: `wsa:To` and `wsa:RelatesTo` where they are there.
+const SIGNED: [&str; 6] = [
+    "timestamp",
+    "messageID",
+    "action",
+    "to",
+    "relatesTo",
+    "body",
+];
+
+const TO: &str = "<wsa:To wsu:Id=\"to\">https://sts.example/</wsa:To>";
+const RELATES_TO: &str = "<wsa:RelatesTo wsu:Id=\"relatesTo\">urn:uuid:1</wsa:RelatesTo>";
 
 /// The ID card: the look of SAML 2.0, with an `id` in lower case, in a request for a token.
 const CARD: &str = "<wst:RequestSecurityToken xmlns:wst=\"http://docs.oasis-open.org/ws-sx/ws-trust/200512\">\
@@ -75,7 +86,7 @@ fn template(signed: &[&str], [signature, digest]: [&str; 2]) -> String {
         "<soap:Envelope xmlns:soap=\"{SOAP11}\" xmlns:wsu=\"{WSU}\" xmlns:wsa=\"{WSA}\"><soap:Header>\
          <wsa:Action mustUnderstand=\"1\" wsu:Id=\"action\">urn:issue</wsa:Action>\
          <wsa:MessageID wsu:Id=\"messageID\">urn:uuid:6b2f7c1e-0000-4000-8000-000000000001</wsa:MessageID>\
-         <wsa:To>https://sts.example/</wsa:To>\
+         {TO}{RELATES_TO}\
          <wsse:Security xmlns:wsse=\"{WSSE}\" mustUnderstand=\"1\">\
          <wsu:Timestamp wsu:Id=\"timestamp\"><wsu:Created>{created}</wsu:Created></wsu:Timestamp>\
          <ds:Signature xmlns:ds=\"{DS}\"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>\
@@ -85,14 +96,27 @@ fn template(signed: &[&str], [signature, digest]: [&str; 2]) -> String {
     )
 }
 
+/// A request of a client, before it is secured.
+fn request() -> Vec<u8> {
+    let headers = format!(
+        "<a:Action xmlns:a=\"{WSA}\">urn:issue</a:Action><a:MessageID xmlns:a=\"{WSA}\">urn:uuid:1</a:MessageID>\
+         <a:To xmlns:a=\"{WSA}\">https://sts.example/</a:To>"
+    );
+    with_header(SOAP11, &headers, CARD).into_bytes()
+}
+
 /// The message with its signature; `None`: xmlsec1 is not installed.
 fn signed(folder: &Folder, template: &str) -> Option<String> {
+    signed_by(folder, "client", template)
+}
+
+fn signed_by(folder: &Folder, signer: &str, template: &str) -> Option<String> {
     folder.write("template.xml", template);
     let mut command = Command::new("xmlsec1");
     command.current_dir(folder.root()).args([
         "--sign",
         "--privkey-pem",
-        "client.key.pem,client.cert.pem",
+        &format!("{signer}.key.pem,{signer}.cert.pem"),
         "--node-xpath",
         "//*[local-name()='Security']/*[local-name()='Signature']",
     ]);
@@ -100,6 +124,8 @@ fn signed(folder: &Folder, template: &str) -> Option<String> {
         [WSU, "Timestamp"],
         [WSA, "MessageID"],
         [WSA, "Action"],
+        [WSA, "To"],
+        [WSA, "RelatesTo"],
         [SOAP11, "Body"],
     ] {
         command.args(["--id-attr:Id", &format!("{namespace}:{local}")]);
@@ -123,14 +149,20 @@ fn a_message_in_the_form_of_the_seal_libraries_is_accepted() {
     };
     let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
     let opened = open(&opener, &message).expect("it is accepted");
-    // Nothing covers wsa:To, so it stays behind.
-    assert_eq!(opened.evidence.dropped, [format!("{{{WSA}}}To")]);
+    assert!(
+        opened.evidence.dropped.is_empty(),
+        "{:?}",
+        opened.evidence.dropped
+    );
     let passed_on = String::from_utf8(opened.bytes).expect("text");
     assert!(passed_on.contains("id=\"IDCard\""), "{passed_on}");
     assert!(passed_on.contains("id=\"OCESSignature\""), "{passed_on}");
-    let named = format!("profile = \"sosi\", unsigned = [\"{{{WSA}}}To\"]");
-    let opened = open(&endpoint(&folder, &named), &message).expect("it is accepted");
-    assert_eq!(opened.evidence.unproven, [format!("{{{WSA}}}To")]);
+    for content in [
+        "wsu:Id=\"to\">https://sts.example/</wsa:To>",
+        "wsu:Id=\"relatesTo\">urn:uuid:1</wsa:RelatesTo>",
+    ] {
+        assert!(passed_on.contains(content), "{passed_on}");
+    }
 }
 
 /// Each part that the profile names is needed, and neither of them can be changed or exchanged.
@@ -156,6 +188,8 @@ fn what_the_profile_signs_is_not_left_out_changed_or_moved() {
         (">urn:issue<", ">urn:cancel<"),
         ("000000000001<", "000000000002<"),
         (">TESTSTS<", ">ATTACKER<"),
+        (">https://sts.example/<", ">https://evil.example/<"),
+        (">urn:uuid:1<", ">urn:uuid:2<"),
     ] {
         let changed = message.replace(from, to);
         assert_ne!(changed, message);
@@ -170,6 +204,69 @@ fn what_the_profile_signs_is_not_left_out_changed_or_moved() {
         head.strip_suffix("</soap:Header>").expect("the Header")
     );
     assert_eq!(open(&opener, &moved).map(drop), Err("unsigned"));
+    // The same of a header: the signed one below another block.
+    for (block, other) in [
+        (TO, "<wsa:To>https://evil.example/</wsa:To>"),
+        (RELATES_TO, "<wsa:RelatesTo>urn:uuid:2</wsa:RelatesTo>"),
+    ] {
+        let wrapped = format!("<x:Old xmlns:x=\"urn:x\">{block}</x:Old>");
+        for put in [format!("{wrapped}{other}"), format!("{other}{wrapped}")] {
+            let moved = message.replace(block, &put);
+            assert_ne!(moved, message);
+            assert_eq!(open(&opener, &moved).map(drop), Err("unsigned"), "{put}");
+        }
+        let taken_out = message.replace(block, "");
+        let refused = open(&opener, &taken_out).map(drop);
+        assert_eq!(refused, Err("reference-not-found"), "{block}");
+    }
+}
+
+/// The Seal libraries have neither header in each message.
+#[test]
+fn a_message_without_to_and_relates_to_is_accepted() {
+    let folder = folder();
+    let rest: Vec<&str> = SIGNED
+        .into_iter()
+        .filter(|id| !["to", "relatesTo"].contains(id))
+        .collect();
+    let bare = template(&rest, SHA256).replace(TO, "");
+    let Some(message) = signed(&folder, &bare.replace(RELATES_TO, "")) else {
+        return;
+    };
+    let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
+    assert_eq!(open(&opener, &message).map(drop), Ok(()));
+}
+
+/// Whoever is on the way holds back an answer and gives it to another request.
+#[test]
+fn an_answer_proves_which_request_it_is_to() {
+    let folder = folder();
+    let client: Client = endpoint(&folder, "profile = \"sosi\"");
+    let unrelated: Vec<&str> = SIGNED.into_iter().filter(|id| *id != "relatesTo").collect();
+    let whole = template(&SIGNED, SHA256);
+    let bare = template(&unrelated, SHA256);
+    let another = RELATES_TO.replace("urn:uuid:1", "urn:uuid:2");
+    for (answer, expected) in [
+        (whole.clone(), Ok(())),
+        (
+            whole.replace(RELATES_TO, &another),
+            Err("answer-to-another-request"),
+        ),
+        (
+            bare.replace(RELATES_TO, ""),
+            Err("answer-to-another-request"),
+        ),
+        (bare, Err("unsigned")),
+    ] {
+        let request = client.secure(request()).expect("it is secured");
+        let Some(answer) = signed_by(&folder, "service", &answer) else {
+            return;
+        };
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let opened = client.open(answer.into_bytes(), request.receipt, memory);
+        let found = opened.map(drop).map_err(|rejected| rejected.name());
+        assert_eq!(found, expected);
+    }
 }
 
 /// `ds:X509Data` is a key that the message brings along: it proves nothing by itself.
@@ -220,11 +317,7 @@ fn sha1_is_accepted_where_the_file_names_it_alone() {
 fn a_client_writes_the_certificate_without_a_reference_to_a_token() {
     let folder = folder();
     let client: Client = endpoint(&folder, "profile = \"sosi\"");
-    let headers = format!(
-        "<a:Action xmlns:a=\"{WSA}\">urn:issue</a:Action><a:MessageID xmlns:a=\"{WSA}\">urn:uuid:1</a:MessageID>"
-    );
-    let plain = with_header(SOAP11, &headers, CARD).into_bytes();
-    let message = client.secure(plain).expect("it is secured").bytes;
+    let message = client.secure(request()).expect("it is secured").bytes;
     let message = String::from_utf8(message).expect("text");
     assert!(
         message.contains("<ds:KeyInfo><ds:X509Data><ds:X509Certificate>"),
@@ -233,7 +326,7 @@ fn a_client_writes_the_certificate_without_a_reference_to_a_token() {
     assert!(!message.contains("BinarySecurityToken"), "{message}");
     assert_eq!(
         message.matches("<ds:Reference URI=").count(),
-        4,
+        5,
         "{message}"
     );
     let opener: Opener = endpoint(&folder, "profile = \"sosi\"");
