@@ -62,7 +62,12 @@ impl Learned {
                 .iter()
                 .any(|version| self.draft.signed.contains(&format!("{{{version}}}To")));
             match is_signed {
-                true => self.draft.to = Some(to),
+                true => {
+                    let open = self.draft.left_to_say();
+                    self.notes.retain(|note| Some(note) != open.as_ref());
+                    self.draft.to = Some(to);
+                    self.notes.extend(self.draft.left_to_say());
+                }
                 false => told.unknown.push(
                     "wsa:To is not signed, so that `addressing.to` cannot demand the address"
                         .to_owned(),

@@ -101,6 +101,11 @@ impl Draft {
                 "`{item}` in the Security header is of no kind that is known"
             ));
         }
+        if let Err(why) = &outline.inner {
+            self.unsaid(format!(
+                "the Body has a signature of its own, and that is not demanded ([inner]): {why}"
+            ));
+        }
         for uri in &outline.algorithms.unknown {
             self.unsaid(format!("the algorithm `{uri}` is not known"));
         }
@@ -245,10 +250,18 @@ impl Draft {
         if self.password == Some(Password::None) {
             notes.push("a user without a password proves nobody".to_owned());
         }
-        if self.mechanism() != "none" {
-            notes.push("which addresses (addressing.to) and which signers (trust.subjects) are right is yours to say".to_owned());
-        }
         notes
+    }
+
+    /// What a file of requests leaves to its reader.
+    pub(crate) fn left_to_say(&self) -> Option<String> {
+        let open = match self.to {
+            Some(_) => "which signers (trust.subjects) are right is yours to say",
+            None => {
+                "which addresses (addressing.to) and which signers (trust.subjects) are right is yours to say"
+            }
+        };
+        (self.mechanism() != "none").then(|| open.to_owned())
     }
 
     /// The endpoint file of a side.

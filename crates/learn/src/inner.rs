@@ -1,7 +1,7 @@
 //! An element of the Body that is signed by itself.
 //!
 //! The rule kept here: an inner signature is demanded only where it verified with the reader's own
-//! keys.
+//! keys. One that is not demanded is told with its reason.
 
 use std::fmt::Write as _;
 
@@ -32,38 +32,65 @@ pub(crate) struct InnerSignature {
 }
 
 impl InnerSignature {
-    /// That of a Body where one element has a signature of itself.
-    pub(crate) fn of(envelope: &Envelope) -> Option<Self> {
+    /// That of a Body where one element has a signature of itself, or why it has none that a file
+    /// can demand.
+    pub(crate) fn of(envelope: &Envelope) -> Result<Option<Self>, String> {
         let root = envelope.document().root();
-        let body = root.child(root.namespace(), "Body")?;
-        let mut signatures = body.descendants().filter(|below| below.is(DS, "Signature"));
-        let signature = signatures.next()?;
-        let element = signature.parent()?;
-        let local = element.local();
-        let others = body
-            .descendants()
-            .filter(|other| other.is(element.namespace(), local));
-        if signatures.next().is_some() || others.count() > 1 || SAML.contains(&element.namespace())
-        {
-            return None;
+        let Some(body) = root.child(root.namespace(), "Body") else {
+            return Ok(None);
+        };
+        let signatures = body.descendants().filter_map(|below| {
+            let element = below.parent().filter(|_| below.is(DS, "Signature"))?;
+            (!SAML.contains(&element.namespace())).then_some((below, element))
+        });
+        let found: Vec<_> = signatures.collect();
+        match found[..] {
+            [] => Ok(None),
+            [(signature, element)] => Self::of_element(body, signature, element).map(Some),
+            _ => Err(format!("{} signatures stand in it", found.len())),
         }
-        let info = signature.child(DS, "SignedInfo")?;
-        let mut references = info.children().filter(|child| child.is(DS, "Reference"));
-        let uri = references.next()?.attribute("", "URI")?.into_owned();
-        let named = uri.strip_prefix('#')?;
+    }
+
+    fn of_element(
+        body: Element<'_>,
+        signature: Element<'_>,
+        element: Element<'_>,
+    ) -> Result<Self, String> {
+        let local = element.local();
+        let name = format!("{{{}}}{local}", element.namespace());
+        let same = |other: &Element<'_>| other.is(element.namespace(), local);
+        if body.descendants().filter(same).count() > 1 {
+            return Err(format!("several elements are called `{name}`"));
+        }
+        let info = signature.child(DS, "SignedInfo");
+        let mut references = info
+            .into_iter()
+            .flat_map(|info| info.children().filter(|child| child.is(DS, "Reference")));
+        let uri = references.next().and_then(|it| it.attribute("", "URI"));
+        let Some(named) = uri.as_deref().and_then(|uri| uri.strip_prefix('#')) else {
+            return Err(format!(
+                "it does not name `{name}` by an id (URI=\"{}\")",
+                uri.unwrap_or_default()
+            ));
+        };
         let id = ["Id", "ID", "id"]
             .into_iter()
-            .find(|id| element.attribute("", id).is_some_and(|it| it == named))?;
+            .find(|id| element.attribute("", id).is_some_and(|it| it == named))
+            .ok_or_else(|| {
+                format!("`{name}` does not have the id `{named}` as its `Id`, `ID` or `id`")
+            })?;
         let algorithms = Algorithms::of(signature);
         let named = |list: &str| -> Vec<&'static str> {
             let lists = algorithms.lists();
             let names = lists.filter(|(name, _)| *name == list);
             names.flat_map(|(_, names)| names.iter().copied()).collect()
         };
-        Some(Self {
-            element: format!("{{{}}}{local}", element.namespace()),
+        let key_info = key_info(signature)
+            .ok_or("its ds:KeyInfo has no ds:X509Certificate in a ds:X509Data")?;
+        Ok(Self {
+            element: name,
             id,
-            key_info: key_info(signature)?,
+            key_info,
             signatures: named("signature"),
             digests: named("digest"),
         })
@@ -110,15 +137,13 @@ pub(crate) fn learn(
     outlines: &[Outline],
     keys: Option<&KeyTables>,
 ) -> Result<(), LearnError> {
-    let Some(inner) = &outlines[0].inner else {
+    let mut all = outlines.iter().map(|outline| outline.inner.as_ref().ok());
+    let Some(inner) = all.clone().find_map(|inner| inner?.as_ref()) else {
         return Ok(());
     };
-    if outlines
-        .iter()
-        .any(|other| other.inner.as_ref() != Some(inner))
-    {
+    if all.any(|other| other != Some(&Some(inner.clone()))) {
         draft.unsaid(format!(
-            "`{}` of the Body is signed by itself in some of the messages alone: nothing is demanded of it",
+            "`{}` of the Body is signed by itself, and not in the same way in every message: nothing is demanded of it",
             inner.element
         ));
         return Ok(());

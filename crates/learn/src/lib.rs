@@ -154,8 +154,10 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
         inner::learn(&mut draft, samples, &outlines, keys)?;
     }
     let moment = keys.and_then(KeyTables::moment);
+    let mut notes = draft.notes(keys.is_some());
+    notes.extend(draft.left_to_say());
     Ok(Learned {
-        notes: draft.notes(keys.is_some()),
+        notes,
         draft,
         refused,
         is_tried: keys.is_some(),

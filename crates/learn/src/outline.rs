@@ -297,8 +297,9 @@ pub(crate) struct Outline {
     pub(crate) strange: Vec<String>,
     /// What the message says of its addresses and its operation.
     pub(crate) call: Call,
-    /// The element of the Body that is signed by itself, if there is one.
-    pub(crate) inner: Option<InnerSignature>,
+    /// The element of the Body that is signed by itself, if there is one, or why no file can
+    /// demand it.
+    pub(crate) inner: Result<Option<InnerSignature>, String>,
 }
 
 /// What a message says of its addresses and its operation.

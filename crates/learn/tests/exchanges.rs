@@ -118,6 +118,9 @@ fn answers_are_learned_beside_requests() {
         let text = learned.receiver(Some(&sides.tables(&sides.service)));
         let table = text.split("[answers]\n").nth(1).expect("answers");
         assert!(table.contains(words), "{text}");
+        let left = learned.notes.iter();
+        let left = left.filter(|note| note.contains("yours to say"));
+        assert_eq!(left.count(), 1, "{:?}", learned.notes);
         let weaker = learned.notes.iter().any(|note| note.contains("prove less"));
         let is_weaker = matches!(
             (requests, answers),
@@ -200,6 +203,9 @@ fn a_description_agrees_or_differs_in_words() {
         text.contains(&format!("addressing = {{ to = [\"{ADDRESS}\"] }}")),
         "{text}"
     );
+    // The address is in the file, and the signers are not.
+    assert!(!has(&learned.notes, "addressing.to"), "{learned:#?}");
+    assert!(has(&learned.notes, "trust.subjects"), "{learned:#?}");
     let open = |bytes: Vec<u8>| {
         let opener = Opener::from_config(&sides.config(&text)).expect("an endpoint");
         let memory = Memory::without_conversations(&ForgetfulReplayCache);
@@ -220,6 +226,7 @@ fn a_description_agrees_or_differs_in_words() {
         "{told:#?}"
     );
     assert!(!learned.receiver(Some(&service)).contains("addressing = "));
+    assert!(has(&learned.notes, "addressing.to"), "{learned:#?}");
     let told = beside(
         &sides,
         &mut learned,
@@ -291,4 +298,114 @@ fn an_element_that_is_signed_by_itself_is_learned() {
     assert!(!learned.receiver(None).contains("[inner]"));
     let tells = |note: &String| note.contains("is signed by itself");
     assert!(learned.notes.iter().any(tells), "{:?}", learned.notes);
+}
+
+/// A request whose order `signer` has signed by itself, as this function leaves it, under the
+/// signature of the client.
+fn with_inner(sides: &Sides, signer: &str, change: impl Fn(String) -> String) -> Vec<u8> {
+    let inner =
+        "[security]\nmechanism = \"none\"\n[inner]\nrequests = \"{urn:example:shop}order\"\n";
+    let text = format!("{signer}{inner}");
+    let securer = Securer::from_config(&sides.config(&text)).expect("an endpoint");
+    let signed = securer
+        .secure(envelope(ADDRESS, ORDER))
+        .expect("a request")
+        .bytes;
+    let changed = change(String::from_utf8(signed).expect("text"));
+    let outer =
+        "[security]\nmechanism = \"sign\"\nsuite = \"Basic256Sha256+RsaSha256\"\n".to_owned();
+    let text = format!("{}{outer}", sides.client);
+    let securer = Securer::from_config(&sides.config(&text)).expect("an endpoint");
+    let secured = securer.secure(changed.into_bytes());
+    secured.expect("a request").bytes
+}
+
+/// What no key proves is never demanded, and what cannot be demanded is told with its reason.
+#[test]
+fn an_inner_signature_that_is_not_demanded_is_told() {
+    let sides = Sides::new();
+    let service = sides.tables(&sides.service);
+    let stranger = {
+        let identity = keys::identity(
+            "CN=stranger",
+            soapstone::crypto::KeyKind::Rsa { bits: 2048 },
+        );
+        sides.folder.write_identity("stranger", &identity);
+        sides.client.replace("'client.", "'stranger.")
+    };
+    let as_it_is = |text: String| text;
+    let right = with_inner(&sides, &sides.client, as_it_is);
+    let learned = learn(&[right], Some(&service)).expect("a file");
+    let text = learned.receiver(Some(&service));
+    assert!(text.contains("[inner]"), "{:?}", learned.notes);
+    let second = |text: String| {
+        let (_, signature) = text.split_once("<ds:Signature").expect("a signature");
+        let (signature, _) = signature.split_once("</ds:Signature>").expect("its end");
+        let copy = format!(
+            "<q:other xmlns:q=\"urn:q\"><ds:Signature{signature}</ds:Signature></q:other></s:Body>"
+        );
+        text.replace("</s:Body>", &copy)
+    };
+    let without_id = |text: String| {
+        let (head, rest) = text.split_once("URI=\"#").expect("a reference");
+        let (_, rest) = rest.split_once('"').expect("its end");
+        format!("{head}URI=\"\"{rest}")
+    };
+    let messages = [
+        (
+            "a changed element",
+            with_inner(&sides, &sides.client, |text| {
+                text.replace("<q:item>1<", "<q:item>2<")
+            }),
+            "digest-mismatch",
+        ),
+        (
+            "the key of a stranger",
+            with_inner(&sides, &stranger, as_it_is),
+            "is signed by itself",
+        ),
+        (
+            "two signatures",
+            with_inner(&sides, &sides.client, second),
+            "2 signatures",
+        ),
+        (
+            "no id",
+            with_inner(&sides, &sides.client, without_id),
+            "by an id",
+        ),
+        (
+            "no certificate",
+            with_inner(&sides, &sides.client, |text| {
+                text.replace("X509Certificate>", "X509SubjectName>")
+            }),
+            "X509Certificate",
+        ),
+        (
+            "another element of the name",
+            with_inner(&sides, &sides.client, |text| {
+                let other = "<q:order xmlns:q=\"urn:example:shop\"/></s:Body>";
+                text.replace("</s:Body>", other)
+            }),
+            "several elements",
+        ),
+        (
+            "an id in another attribute",
+            with_inner(&sides, &sides.client, |text| {
+                text.replacen(" Id=\"", " key=\"", 1)
+            }),
+            "does not have the id",
+        ),
+    ];
+    for (what, message, reason) in messages {
+        let learned = learn(&[message], Some(&service)).expect("a file");
+        let text = learned.receiver(Some(&service));
+        assert!(!text.contains("[inner]"), "{what}: {text}");
+        let tells = |note: &String| note.contains("([inner])") && note.contains(reason);
+        assert!(
+            learned.notes.iter().any(tells),
+            "{what}: {:?}",
+            learned.notes
+        );
+    }
 }
