@@ -1,52 +1,18 @@
 //! The guide names every kind of cause and every finding.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+#[path = "support/kinds.rs"]
+mod kinds;
 
-/// Rust files below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else {
-            found.push(path);
-        }
-    }
-    found
-}
+use std::path::Path;
 
 fn guide() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(root.join("../../docs/debug-a-signature.md")).expect("a guide")
 }
 
-/// Names in kebab case that stand in one of the `calls`, as their first text.
-fn named_in(calls: &[&str]) -> BTreeSet<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut kinds = BTreeSet::new();
-    for path in sources(&root.join("src")) {
-        let source = std::fs::read_to_string(path).expect("source");
-        for call in calls {
-            for (at, _) in source.match_indices(call) {
-                let rest = &source[at + call.len()..];
-                let text = rest.split('"').nth(1).unwrap_or_default();
-                let is_kind = |one: char| one.is_ascii_lowercase() || one == '-';
-                if !text.is_empty() && text.chars().all(is_kind) {
-                    kinds.insert(text.to_owned());
-                }
-            }
-        }
-    }
-    kinds
-}
-
 #[test]
 fn every_kind_of_cause_is_in_the_guide() {
-    let calls = ["Step::new(", "Change::new(", "Cause::likely(", "replacing("];
-    let kinds = named_in(&calls);
-    assert!(kinds.len() >= 40, "{kinds:?}");
+    let kinds = kinds::of_the_engine();
     let guide = guide();
     let is_missing = |kind: &&String| !guide.contains(&format!("`{kind}`"));
     let missing: Vec<&String> = kinds.iter().filter(is_missing).collect();

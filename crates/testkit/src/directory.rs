@@ -50,13 +50,6 @@ pub(crate) fn vectors() -> Option<&'static Path> {
         .as_deref()
 }
 
-/// The folder of messages that senders broke in one reported way each, which may stand beside the
-/// vectors directory.
-pub fn reported_mismatches() -> Option<PathBuf> {
-    let folder = vectors()?.join("../cases/clients/08-cause-of-a-mismatch");
-    folder.is_dir().then_some(folder)
-}
-
 /// The root of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -46,7 +46,7 @@ use std::path::PathBuf;
 
 pub use case::Case;
 pub use clock::{Elapsed, at, moment};
-pub use directory::{cases_of_partners, has_vectors_directory, reported_mismatches};
+pub use directory::{cases_of_partners, has_vectors_directory};
 pub use failures::Failures;
 pub use folder::Folder;
 pub use processor::processor_time;

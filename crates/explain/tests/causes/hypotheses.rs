@@ -1,9 +1,10 @@
 //! The list of hypotheses, each with a message of these tests that it is the cause of.
 //!
-//! The rule kept here: a kind of cause without a broken message fails, and so does a hypothesis
-//! without a kind.
+//! The rule kept here: a kind of cause that the engine tells fails without a broken message. So
+//! does a hypothesis without a kind.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::cases::Cases;
 use crate::support::{first_causes, told_with};
@@ -224,8 +225,44 @@ const HYPOTHESES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Every hypothesis has a broken message, whose first cause it is. The clock, the key of another
-/// message, and the transform order have tests of their own in `main.rs` and in `unseen`.
+/// Kinds that are no hypothesis here, and the file of the tests that tell them of a message.
+const ELSEWHERE: [(&str, &str); 15] = [
+    ("attribute-removed", "unseen/singles.rs"),
+    ("clock", "causes/main.rs"),
+    ("content-changed", "causes/main.rs"),
+    ("data-cipher", "unseen/keys/encrypted.rs"),
+    ("digest-length", "causes/main.rs"),
+    ("key-kind", "causes/main.rs"),
+    ("key-of-another-message", "causes/main.rs"),
+    ("namespace-renamed", "unseen/singles.rs"),
+    ("other-order", "unseen/keys/encrypted.rs"),
+    ("other-secret", "unseen/keys/secrets.rs"),
+    ("password-kind", "unseen/keys/passwords.rs"),
+    ("signed-info-changed", "causes/main.rs"),
+    ("str-transform", "unseen/keys/tokens.rs"),
+    ("text-only", "unseen/singles.rs"),
+    ("transform-order", "unseen/singles.rs"),
+];
+
+#[test]
+fn every_kind_of_the_engine_has_a_hypothesis_or_a_test_elsewhere() {
+    let told = crate::kinds::of_the_engine();
+    let listed: BTreeSet<&str> = HYPOTHESES.iter().map(|(_, kind, _)| *kind).collect();
+    let elsewhere: BTreeSet<&str> = ELSEWHERE.iter().map(|(kind, _)| *kind).collect();
+    let all: BTreeSet<&str> = listed.union(&elsewhere).copied().collect();
+    let told: BTreeSet<&str> = told.iter().map(String::as_str).collect();
+    let untested: Vec<&&str> = told.difference(&all).collect();
+    assert!(untested.is_empty(), "no message has {untested:?}");
+    let untold: Vec<&&str> = elsewhere.difference(&told).collect();
+    assert!(untold.is_empty(), "the engine tells no {untold:?}");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for (kind, file) in ELSEWHERE {
+        let text = std::fs::read_to_string(tests.join(file)).expect("a test");
+        assert!(text.contains(&format!("\"{kind}\"")), "{file}: {kind}");
+    }
+}
+
+/// Every hypothesis has a broken message, whose first cause it is.
 #[test]
 fn every_hypothesis_has_a_message_that_it_explains() {
     let mut cases = Cases::default();
