@@ -1,10 +1,5 @@
-//! What partners really send and expect: the cases of clients and sectors beside the vectors
-//! directory, each with the outcome that is expected of it, and the tests of its kind.
-//!
-//! A case is one example of a kind. The rule kept here: every folder of cases has its line in the
-//! table, and every test that a line names is there.
+//! The outcome that is expected of the files of each case.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -15,272 +10,8 @@ use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::keys::RSA;
 
-/// A folder of cases, what is expected of its files, and tests of its kind: a file of the
-/// repository and a function in it.
-struct Case {
-    folder: &'static str,
-    /// None, where a server is needed: its tests start one.
-    holds: Option<fn(&Files<'_>)>,
-    tests: &'static [(&'static str, &'static str)],
-}
-
-const CLIENTS: [Case; 14] = [
-    Case {
-        folder: "clients/01-node-soap-message",
-        holds: Some(node_soap),
-        tests: &[(
-            LIBRARIES,
-            "ids_without_a_namespace_are_ids_where_they_are_named",
-        )],
-    },
-    Case {
-        folder: "clients/02-id-without-namespace",
-        holds: Some(ids_without_namespace),
-        tests: &[(
-            LIBRARIES,
-            "ids_without_a_namespace_are_ids_where_they_are_named",
-        )],
-    },
-    Case {
-        folder: "clients/03-enveloped-signature-transform",
-        holds: Some(enveloped),
-        tests: &[(
-            LIBRARIES,
-            "enveloped_signature_among_the_transforms_of_a_part_takes_nothing_out",
-        )],
-    },
-    Case {
-        folder: "clients/04-answers-protected-otherwise",
-        holds: None,
-        tests: &[
-            (
-                WEAKER,
-                "plain_answers_to_signed_requests_reach_the_client_and_are_counted",
-            ),
-            (
-                "crates/soapstone/tests/answers.rs",
-                "plain_answers_and_those_with_a_timestamp_are_accepted_where_the_file_says_so",
-            ),
-        ],
-    },
-    Case {
-        folder: "clients/05-fault-text-lost",
-        holds: None,
-        tests: &[
-            (WEAKER, "an_operator_reads_what_an_unsecured_fault_says"),
-            (
-                WEAKER,
-                "a_client_is_told_as_much_of_an_unsecured_fault_as_the_operator_chose",
-            ),
-        ],
-    },
-    Case {
-        folder: "clients/06-password-text-without-nonce",
-        holds: Some(text_without_nonce),
-        tests: &[
-            (USERS, "nonce_and_time_are_left_out_where_the_file_says_so"),
-            (USERS, "under_a_policy_tokens_have_what_it_demands"),
-        ],
-    },
-    Case {
-        folder: "clients/07-old-user-name-tokens",
-        holds: Some(old_tokens),
-        tests: &[
-            (
-                USERS,
-                "types_that_are_qualified_names_are_accepted_where_the_file_says_so",
-            ),
-            (
-                USERS,
-                "tokens_of_the_draft_of_2002_are_accepted_where_the_file_says_so",
-            ),
-        ],
-    },
-    Case {
-        folder: "clients/08-cause-of-a-mismatch",
-        holds: Some(mismatches),
-        tests: &[(
-            "crates/explain/tests/causes/main.rs",
-            "the_true_cause_is_told_first",
-        )],
-    },
-    Case {
-        folder: "clients/09-str-transform-of-named-certificate",
-        holds: Some(str_transforms),
-        tests: &[
-            (
-                "crates/soapstone/tests/references.rs",
-                "tokens_are_signed_through_their_references_where_that_is_wanted",
-            ),
-            (
-                REFERENCES,
-                "a_signature_covers_its_token_through_every_reference",
-            ),
-        ],
-    },
-    Case {
-        folder: "clients/10-issuer-name-with-a-comma",
-        holds: Some(quoted_issuer),
-        tests: &[(REFERENCES, "issuer_names_with_a_comma_are_quoted_for_net")],
-    },
-    Case {
-        folder: "clients/11-to-of-the-addressing-headers",
-        holds: None,
-        tests: &[
-            (
-                "crates/soapstone/tests/request_headers.rs",
-                "a_request_is_for_the_requested_url_or_else_the_address_of_the_description",
-            ),
-            (
-                "crates/gateway/tests/gateway/request_headers.rs",
-                "a_request_is_for_the_url_that_it_goes_to_unless_the_file_says_another",
-            ),
-        ],
-    },
-    Case {
-        folder: "clients/12-secure-without-demanded-headers",
-        holds: Some(demanded_headers),
-        tests: &[(
-            "crates/soapstone/tests/request_headers.rs",
-            "an_addressing_header_that_is_named_is_signed_or_securing_fails",
-        )],
-    },
-    Case {
-        folder: "clients/13-self-signed-backend",
-        holds: None,
-        tests: &[(
-            "crates/gateway/tests/gateway/tls.rs",
-            "a_backend_with_a_self_signed_certificate_is_reached_if_it_is_named_or_pinned",
-        )],
-    },
-    Case {
-        folder: "clients/14-assertions-beside-the-security-policy",
-        holds: Some(foreign_assertions),
-        tests: &[(
-            "crates/soapstone/tests/policies.rs",
-            "foreign_assertions_are_left_out_by_name_and_warned_of",
-        )],
-    },
-];
-
-const SECTORS: [Case; 15] = [
-    Case {
-        folder: "sectors/01-answers-not-secured",
-        holds: None,
-        tests: &[(
-            WEAKER,
-            "plain_answers_to_signed_requests_reach_the_client_and_are_counted",
-        )],
-    },
-    Case {
-        folder: "sectors/02-chain-not-sent",
-        holds: Some(chain),
-        tests: &[(
-            "crates/policy/tests/policies/agreements.rs",
-            "a_token_that_is_a_path_is_sent_as_one",
-        )],
-    },
-    Case {
-        folder: "sectors/03-as4-attachments",
-        holds: None,
-        tests: &[(
-            CARRIED,
-            "a_package_and_its_answer_travel_through_two_gateways",
-        )],
-    },
-    Case {
-        folder: "sectors/04-as4-2.0-attachments",
-        holds: None,
-        tests: &[(
-            CARRIED,
-            "a_package_and_its_answer_travel_through_two_gateways",
-        )],
-    },
-    Case {
-        folder: "sectors/05-bdew-sender",
-        holds: Some(bdew),
-        tests: &[(
-            "crates/soapstone/tests/references.rs",
-            "signature_and_encryption_are_named_and_derived_apart",
-        )],
-    },
-    Case {
-        folder: "sectors/06-saml-bearer-on-tls",
-        holds: None,
-        tests: &[(ASSERTIONS, "a_bearers_assertion_is_accepted_over_tls")],
-    },
-    Case {
-        folder: "sectors/07-saml-holder-of-key",
-        holds: None,
-        tests: &[(
-            ASSERTIONS,
-            "the_holder_of_an_assertions_key_is_accepted_and_a_thief_is_not",
-        )],
-    },
-    Case {
-        folder: "sectors/08-saml-sender-vouches",
-        holds: None,
-        tests: &[(ASSERTIONS, "an_attester_is_accepted_and_a_stranger_is_not")],
-    },
-    Case {
-        folder: "sectors/09-skew-without-timestamp",
-        holds: Some(slow_clock),
-        tests: &[(USERS, "ttl_and_skew_hold_without_a_timestamp")],
-    },
-    Case {
-        folder: "sectors/10-peer-clock-offset",
-        holds: Some(clock_of_a_peer),
-        tests: &[(
-            "crates/soapstone/tests/peer_clock.rs",
-            "times_are_written_and_read_by_the_peers_clock",
-        )],
-    },
-    Case {
-        folder: "sectors/11-raw-x509data-sender",
-        holds: Some(raw_certificate),
-        tests: &[(
-            "crates/soapstone/tests/sosi.rs",
-            "a_client_writes_the_certificate_without_a_reference_to_a_token",
-        )],
-    },
-    Case {
-        // MTOM is no part of what is read: it is refused by name.
-        folder: "sectors/12-mtom",
-        holds: None,
-        tests: &[(CARRIED, "mtom_is_refused_by_name")],
-    },
-    Case {
-        folder: "sectors/13-suites-in-one-assertion",
-        holds: Some(several_suites),
-        tests: &[(
-            "crates/policy/tests/policies/notices.rs",
-            "of_several_suites_in_one_assertion_the_first_that_is_known_is_taken_and_told",
-        )],
-    },
-    Case {
-        folder: "sectors/14-thumbprint-of-a-token-in-the-message",
-        holds: Some(named_token),
-        tests: &[(REFERENCES, "a_name_means_a_token_of_the_message")],
-    },
-    Case {
-        folder: "sectors/15-unsigned-business-header",
-        holds: Some(business_header),
-        tests: &[(
-            "crates/soapstone/tests/unsigned.rs",
-            "a_named_block_is_passed_on_as_what_nothing_proves",
-        )],
-    },
-];
-
-const REFERENCES: &str = "crates/wss/tests/engine/references.rs";
-const LIBRARIES: &str = "crates/wss/tests/engine/libraries.rs";
-const WEAKER: &str = "crates/gateway/tests/gateway/weaker_answers.rs";
-const USERS: &str = "crates/soapstone/tests/usernames.rs";
-const ASSERTIONS: &str = "crates/soapstone/tests/assertions.rs";
-const CARRIED: &str = "crates/gateway/tests/gateway/attached/carried.rs";
-
 /// The files of a case.
-struct Files<'a>(&'a Path);
+pub(crate) struct Files<'a>(pub(crate) &'a Path);
 
 impl Files<'_> {
     fn text(&self, name: &str) -> String {
@@ -325,14 +56,14 @@ impl Files<'_> {
     }
 }
 
-fn node_soap(files: &Files<'_>) {
+pub(crate) fn node_soap(files: &Files<'_>) {
     let refused = files.verdict("open.toml", "", "message.xml");
     assert_eq!(refused, "reference-not-found");
     let opened = files.opened("open.toml", "ids = [\"Id\"]", "message.xml");
     assert!(opened.is_ok(), "{opened:?}");
 }
 
-fn ids_without_namespace(files: &Files<'_>) {
+pub(crate) fn ids_without_namespace(files: &Files<'_>) {
     let ids = "ids = [\"Id\", \"ID\"]";
     for (message, expected) in [
         ("body-Id.xml", "accepted"),
@@ -344,7 +75,7 @@ fn ids_without_namespace(files: &Files<'_>) {
     }
 }
 
-fn enveloped(files: &Files<'_>) {
+pub(crate) fn enveloped(files: &Files<'_>) {
     assert_eq!(files.verdict("open.toml", "", "message.xml"), "accepted");
     let changed = files
         .text("message.xml")
@@ -352,7 +83,7 @@ fn enveloped(files: &Files<'_>) {
     assert!(files.read("open.toml", "", changed).is_err());
 }
 
-fn text_without_nonce(files: &Files<'_>) {
+pub(crate) fn text_without_nonce(files: &Files<'_>) {
     let bare = "username_token = { nonce = false, created = false }";
     let secured = files.secured(&files.text("user.toml"), bare, "request.xml");
     assert!(secured.contains("<wsse:Username>alice<"), "{secured}");
@@ -364,7 +95,7 @@ fn text_without_nonce(files: &Files<'_>) {
     }
 }
 
-fn old_tokens(files: &Files<'_>) {
+pub(crate) fn old_tokens(files: &Files<'_>) {
     for (file, message, accepting, refused) in [
         ("text.toml", "ut-2002.xml", "2002/07", "security-of-draft"),
         (
@@ -387,7 +118,7 @@ fn old_tokens(files: &Files<'_>) {
 }
 
 /// Each of these messages is refused: whichever mistake its sender made.
-fn mismatches(files: &Files<'_>) {
+pub(crate) fn mismatches(files: &Files<'_>) {
     let names = fs::read_dir(files.0).expect("the case");
     let names = names.map(|entry| entry.expect("an entry").file_name());
     let messages = names.filter(|name| name.to_string_lossy().ends_with(".xml"));
@@ -402,7 +133,7 @@ fn mismatches(files: &Files<'_>) {
     assert_eq!(count, 11);
 }
 
-fn str_transforms(files: &Files<'_>) {
+pub(crate) fn str_transforms(files: &Files<'_>) {
     for message in ["issuer-serial.xml", "ski.xml", "embedded-x509.xml"] {
         assert_eq!(
             files.verdict("open.toml", "", message),
@@ -412,7 +143,7 @@ fn str_transforms(files: &Files<'_>) {
     }
 }
 
-fn quoted_issuer(files: &Files<'_>) {
+pub(crate) fn quoted_issuer(files: &Files<'_>) {
     let quoted = "encryption = { key_reference = \"issuer-serial-quoted\" }";
     let secured = files.secured(&files.text("encrypt.toml"), quoted, "request.xml");
     assert!(
@@ -423,7 +154,7 @@ fn quoted_issuer(files: &Files<'_>) {
     assert!(usual.contains("O=Acme Trust\\, Inc."), "{usual}");
 }
 
-fn demanded_headers(files: &Files<'_>) {
+pub(crate) fn demanded_headers(files: &Files<'_>) {
     // What the policy wants is written: wsa:To with the address of the description.
     let secured = files.secured(&files.text("tax.toml"), "", "request.xml");
     for expected in [
@@ -441,7 +172,7 @@ fn demanded_headers(files: &Files<'_>) {
     assert!(refused.is_err(), "{refused:?}");
 }
 
-fn foreign_assertions(files: &Files<'_>) {
+pub(crate) fn foreign_assertions(files: &Files<'_>) {
     let folder = Folder::with_keys(RSA, &["client", "service"]);
     let file = |policy: &str| {
         let [key, own, peer, ca] = ["client.key", "client.cert", "service.cert", "ca.cert"]
@@ -468,7 +199,7 @@ fn foreign_assertions(files: &Files<'_>) {
     assert!(refused.contains("CarbonSecConfig"), "{refused}");
 }
 
-fn chain(files: &Files<'_>) {
+pub(crate) fn chain(files: &Files<'_>) {
     let send = files.text("send.toml");
     let leaf_alone = files.secured(&send, "", "plain.xml");
     let refused = files.read("receive.toml", "", leaf_alone).map(drop);
@@ -479,7 +210,7 @@ fn chain(files: &Files<'_>) {
     assert_eq!(accepted, Ok(()));
 }
 
-fn bdew(files: &Files<'_>) {
+pub(crate) fn bdew(files: &Files<'_>) {
     let send = files.text("send.toml");
     let rest: Vec<&str> = send
         .lines()
@@ -497,7 +228,53 @@ fn bdew(files: &Files<'_>) {
     }
 }
 
-fn slow_clock(files: &Files<'_>) {
+/// What the last line of these files says in words.
+fn accepting(confirmation: &str) -> String {
+    format!(
+        "[saml]\naudience = [\"https://service.example\"]\nconfirmation = [\"{confirmation}\"]\n\
+         issuers = [{{ name = \"https://idp.example\", pinned = [\"server.cert.pem\"] }}]"
+    )
+}
+
+/// TLS protects the message, which has no signature of its own.
+pub(crate) fn bearer(files: &Files<'_>) {
+    let text = files.text("receive.toml");
+    let unsigned = text.replace("mechanism = \"sign\"", "mechanism = \"none\"");
+    let opener: Opener = files.made(&unsigned, &accepting("bearer"));
+    assert!(opener.needs_tls());
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let opened = opener.open(files.text("saml-bearer.xml").into_bytes(), memory);
+    assert!(opened.is_ok(), "{opened:?}");
+    let signed = accepting("bearer");
+    let refused = files.verdict("receive.toml", &signed, "saml-bearer.xml");
+    assert_ne!(refused, "accepted");
+}
+
+pub(crate) fn holder_of_key(files: &Files<'_>) {
+    let more = accepting("holder-of-key");
+    let verdict = files.verdict("receive.toml", &more, "saml-hok.xml");
+    assert_eq!(verdict, "accepted");
+    // By its own algorithm as well: the key of the thief is not the one in the assertion.
+    let text = files.text("receive.toml")
+        + "algorithms = { signature = [\"rsa-sha256\", \"ecdsa-sha256\"], digest = [\"sha256\"], \
+           canonicalization = [\"exc-c14n\"] }";
+    let opener: Opener = files.made(&text, &more);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let refused = opener.open(files.text("saml-hok-stolen.xml").into_bytes(), memory);
+    let refused = refused.map(drop).map_err(|rejected| rejected.name());
+    assert_eq!(refused, Err("key-misused"));
+}
+
+pub(crate) fn sender_vouches(files: &Files<'_>) {
+    let by = |attester: &str| {
+        let more = accepting("sender-vouches") + &format!("\nattesters = [\"{attester}\"]");
+        files.verdict("receive.toml", &more, "saml-sv.xml")
+    };
+    assert_eq!(by("CN=client"), "accepted");
+    assert_ne!(by("CN=nobody"), "accepted");
+}
+
+pub(crate) fn slow_clock(files: &Files<'_>) {
     let message = files.text("user-slow-clock.xml");
     let file = files.text("receive.toml");
     let lenient = file.replace("skew = \"2h\"", "required = false, skew = \"2h\"");
@@ -515,7 +292,7 @@ fn slow_clock(files: &Files<'_>) {
     }
 }
 
-fn clock_of_a_peer(files: &Files<'_>) {
+pub(crate) fn clock_of_a_peer(files: &Files<'_>) {
     let send = files.text("send.toml");
     let secured = files.secured(&send, "clock = { offset = \"-1h\" }", "plain.xml");
     let (_, created) = secured.split_once("<wsu:Created>").expect("a time");
@@ -525,14 +302,14 @@ fn clock_of_a_peer(files: &Files<'_>) {
     assert!((3600..3900).contains(&behind), "{behind} s");
 }
 
-fn raw_certificate(files: &Files<'_>) {
+pub(crate) fn raw_certificate(files: &Files<'_>) {
     let secured = files.secured(&files.text("send.toml"), "", "plain.xml");
     let expected = "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>";
     assert!(secured.contains(expected), "{secured}");
     assert!(!secured.contains("BinarySecurityToken"), "{secured}");
 }
 
-fn several_suites(files: &Files<'_>) {
+pub(crate) fn several_suites(files: &Files<'_>) {
     let folder = Folder::with_keys(RSA, &["client"]);
     let [key, own, ca] = ["client.key", "client.cert", "ca.cert"]
         .map(|name| folder.path(format!("{name}.pem")).display().to_string());
@@ -547,7 +324,7 @@ fn several_suites(files: &Files<'_>) {
     assert!(secured.contains("xmldsig#rsa-sha1\""), "{secured}");
 }
 
-fn named_token(files: &Files<'_>) {
+pub(crate) fn named_token(files: &Files<'_>) {
     assert_eq!(
         files.verdict("receive.toml", "", "thumbprint.xml"),
         "accepted"
@@ -562,7 +339,7 @@ fn named_token(files: &Files<'_>) {
     assert_eq!(refused, Err("subject-not-allowed"));
 }
 
-fn business_header(files: &Files<'_>) {
+pub(crate) fn business_header(files: &Files<'_>) {
     const ROUTING: &str = "{urn:example:app}Routing";
     let strict = files.opened("receive.toml", "", "message.xml");
     let strict = strict.expect("it is accepted");
@@ -573,58 +350,4 @@ fn business_header(files: &Files<'_>) {
     let named = named.expect("it is accepted");
     assert_eq!(named.evidence.unproven, [ROUTING]);
     assert!(String::from_utf8_lossy(&named.bytes).contains("Routing"));
-}
-
-fn all() -> impl Iterator<Item = &'static Case> {
-    const ALL: [&[Case]; 2] = [&CLIENTS, &SECTORS];
-    ALL.into_iter().flatten()
-}
-
-#[test]
-fn every_case_has_its_expected_outcome() {
-    let Some(cases) = soapstone_testkit::cases_of_partners() else {
-        soapstone_testkit::without_cases_of_partners(all().count());
-        return;
-    };
-    for case in all() {
-        let folder = cases.join(case.folder);
-        assert!(folder.is_dir(), "{} is not there", case.folder);
-        if let Some(holds) = case.holds {
-            println!("{}", case.folder);
-            holds(&Files(&folder));
-        }
-    }
-}
-
-#[test]
-fn every_folder_of_cases_is_in_the_table() {
-    let Some(cases) = soapstone_testkit::cases_of_partners() else {
-        return;
-    };
-    let mut there = BTreeSet::new();
-    for kind in ["clients", "sectors"] {
-        for entry in fs::read_dir(cases.join(kind)).expect("the cases") {
-            let name = entry.expect("an entry").file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(|first: char| first.is_ascii_digit()) {
-                there.insert(format!("{kind}/{name}"));
-            }
-        }
-    }
-    let named: BTreeSet<String> = all().map(|case| case.folder.to_owned()).collect();
-    assert_eq!(there, named);
-}
-
-#[test]
-fn every_test_that_the_table_names_is_there() {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for case in all() {
-        let is_shown = case.holds.is_some() || !case.tests.is_empty();
-        assert!(is_shown, "{}: nothing shows it", case.folder);
-        for (file, test) in case.tests {
-            let text = fs::read_to_string(repository.join(file));
-            let text = text.unwrap_or_else(|error| panic!("{file}: {error}"));
-            assert!(text.contains(&format!("fn {test}(")), "{file}: {test}");
-        }
-    }
 }
