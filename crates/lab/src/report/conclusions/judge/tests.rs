@@ -191,3 +191,20 @@ fn a_threshold_parts_what_is_less_from_what_is_more() {
     let kinds: Vec<Kind> = asked(asks, data).iter().map(|it| it.0).collect();
     assert_eq!(kinds, [Kind::Holds, Kind::Reversed, Kind::Holds]);
 }
+
+/// A name or a tag that nothing has would fall back to other numbers in silence.
+#[test]
+fn each_number_that_a_paper_prints_is_one() {
+    let mut count = 0;
+    for study in crate::studies::ALL {
+        for conclusion in study.conclusions {
+            if conclusion.printed.is_none() {
+                continue;
+            }
+            count += 1;
+            let found = printed(study, conclusion).len();
+            assert_eq!(found, 1, "{}: {}", study.name, conclusion.says);
+        }
+    }
+    assert!(count >= 10, "{count}");
+}
