@@ -182,7 +182,7 @@ def crossovers(lines, axis, along_axis, quantity):
 
 
 def even(lines, axis, along_axis, quantity, arm, beside):
-    """Where an arm has as much as another."""
+    """From where on an arm has no more than another."""
     found = {}
     all_courses = courses(lines, axis, quantity)
     for course in all_courses:
@@ -193,8 +193,11 @@ def even(lines, axis, along_axis, quantity, arm, beside):
         along, others = course.parted(along_axis)
         places = together(course, other, quantity)
         crossed, (word, first) = crossings(places), known(places)
-        if crossed:
-            cell = crossed[0][1:]
+        downwards = [it[1:] for it in crossed if it[0] == 1]
+        if downwards:
+            cell = downwards[0]
+        elif crossed:
+            cell = "the other way round"
         elif word == "apart":
             cell = "always less" if first == 0 else "always more"
         else:

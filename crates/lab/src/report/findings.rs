@@ -213,7 +213,7 @@ fn crossovers(x: &str, quantity: Quantity, totals: &[Series]) -> Found {
     found
 }
 
-/// Where along the axis an arm has as much as another, for each combination of the other
+/// From where along the axis on an arm has no more than another, for each combination of the other
 /// coordinates.
 fn even((x, quantity): (&str, Quantity), [arm, beside]: [&str; 2], all: &[Series]) -> Found {
     let mut found = Found::default();
@@ -229,12 +229,16 @@ fn even((x, quantity): (&str, Quantity), [arm, beside]: [&str; 2], all: &[Series
         let of = found.series(series.stack, series.arm.clone(), others);
         let why = match &pair.course {
             Course::Cross(crossings) => {
-                let values = crossings.iter().take(1).map(|it| {
-                    let (besides, spread) = (&series.besides, Some(it.interval));
-                    value(besides, &along, it.at, spread, pair.samples)
-                });
-                of.values.extend(values);
-                continue;
+                let mut downwards = crossings.iter().filter(|it| it.less == Less::Second);
+                match downwards.next() {
+                    Some(it) => {
+                        let (besides, spread) = (&series.besides, Some(it.interval));
+                        let value = value(besides, &along, it.at, spread, pair.samples);
+                        of.values.push(value);
+                        continue;
+                    }
+                    None => "the other way round".to_owned(),
+                }
             }
             Course::Apart(Less::First) => "always less".to_owned(),
             Course::Apart(Less::Second) => "always more".to_owned(),
@@ -499,3 +503,6 @@ fn converged(places: &[Place]) -> Result<(f64, [f64; 2]), String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

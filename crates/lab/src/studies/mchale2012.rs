@@ -315,6 +315,7 @@ const CONVERSATION: Experiment = Experiment {
             .iter()
             .map(|&(requests, books)| {
                 let point = Load { requests, books }.point("figure-11", scope, &ways);
+                // Thousands of books take seconds on other stacks, and so do a thousand calls.
                 let all = requests != 15 && (requests, books) != CONCLUDED;
                 let mut point = glanced(point, scope, all);
                 point.at.clear();
@@ -452,8 +453,8 @@ impl Load {
     }
 }
 
-/// The point as a glance has it: other stacks, whose calls for thousands of books take seconds,
-/// are measured at some sizes only.
+/// The point as a glance has it: other stacks are measured only where `all` says so. What takes
+/// them seconds is left to a whole run.
 fn glanced(mut point: Point, scope: &Scope, all: bool) -> Point {
     if scope.scale == Scale::Quick && !all {
         point.arms.retain(|arm| !arm.call.stack.is_foreign_pair());
