@@ -92,3 +92,24 @@ fn a_digit_more_in_what_is_drawn_from_other_figures_is_a_failure() {
         assert!(told.contains(article), "{article}: {told}");
     }
 }
+
+/// Where no interval is computed, none may be printed, whatever word stands in front of it.
+#[test]
+fn small_print_that_nothing_computes_is_a_failure() {
+    for small in ["1.00 to 2.00", "paper and more", "paper"] {
+        let told = complaints("small-print", |page| {
+            let begin = "<article id=\"mchale2012-5-tokens\">";
+            let own = between(&page, begin, "</article>");
+            let table = between(own, "<table class=\"values\">", "</table>");
+            let number = table.find("<td class=\"number\">").expect("a number");
+            let end = number + table[number..].find("</td>").expect("its end");
+            let cell = &table[number..end];
+            let bare = cell.split("<small").next().expect("the number");
+            let printed = format!("{bare}<small>{small}</small>");
+            page.replace(table, &table.replacen(cell, &printed, 1))
+        });
+        let Some(told) = told else { return };
+        let expected = format!("the interval is printed {small}, recomputed nowhere");
+        assert!(told.contains(&expected), "{told}");
+    }
+}
