@@ -30,8 +30,8 @@ the moment it was made, or at the one of --at. Whom to trust is never learned: i
 --answer names answers to the samples: both files then say in [answers] what an answer proves. With --sender-keys, answers are opened \
 with the client's tables. --wsdl names the description of the service: what agrees with the samples and what differs is told in words.
 
-What was guessed and what is not known goes to standard error. The exit code is 0 if the files open the samples and the answers or were not tried, 2 if they \
-do not open them, 1 if nothing was learned.";
+What was guessed and what is not known goes to standard error. The exit code is 0 if the files open the samples and the answers. It is 0 as \
+well where they were not tried, 2 if they do not open them, and 1 if nothing was learned.";
 
 const EXAMPLES: &str = "\
 Examples:
