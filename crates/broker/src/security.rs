@@ -51,6 +51,8 @@ pub struct SecurityIndex {
     given: [Given; Property::ALL.len()],
     /// The short names of the algorithms that it uses.
     pub algorithms: Vec<String>,
+    /// Whether nobody here knows which algorithms are used, since messages pass as they come.
+    pub unseen: bool,
     /// The parts that it encrypts in the message.
     pub encrypted: Vec<String>,
 }
@@ -74,6 +76,8 @@ pub enum Shortfall {
     },
     /// It uses an algorithm that is not accepted.
     Algorithm(String),
+    /// An algorithm is not accepted, and those that are used are not known.
+    UnknownAlgorithms,
     /// The part is not encrypted.
     Plain(String),
 }
@@ -88,6 +92,7 @@ impl fmt::Display for Shortfall {
                 needed,
             } => write!(out, "{property} of {bits} bits, needed {needed}"),
             Self::Algorithm(name) => write!(out, "uses {name}"),
+            Self::UnknownAlgorithms => out.write_str("its algorithms are not known"),
             Self::Plain(part) => write!(out, "{part} is not encrypted"),
         }
     }
@@ -120,6 +125,7 @@ impl SecurityIndex {
         both.algorithms = [&self.algorithms[..], &other.algorithms].concat();
         both.algorithms.sort();
         both.algorithms.dedup();
+        both.unseen = self.unseen || other.unseen;
         let is_in_other = |part: &&String| other.encrypted.contains(part);
         both.encrypted = self.encrypted.iter().filter(is_in_other).cloned().collect();
         both
@@ -166,11 +172,14 @@ impl SecurityIndex {
             .flatten();
         let refused = needs.refused_algorithms.iter();
         let refused = refused.filter(|name| self.algorithms.contains(name));
+        let unknown = (self.unseen && !needs.refused_algorithms.is_empty())
+            .then_some(Shortfall::UnknownAlgorithms);
         let plain = needs.encrypted.iter();
         let plain = plain.filter(|part| !self.encrypted.contains(part));
         properties
             .chain(anything)
             .chain(refused.cloned().map(Shortfall::Algorithm))
+            .chain(unknown)
             .chain(plain.cloned().map(Shortfall::Plain))
             .collect()
     }
@@ -288,6 +297,30 @@ mod tests {
             assert_eq!(index.shortfalls(&needs), expected, "{needs:?}");
             assert_eq!(index.covers(&needs), expected.is_empty());
         }
+    }
+
+    #[test]
+    fn a_refused_algorithm_is_not_covered_where_nobody_knows_those_that_are_used() {
+        let unseen = SecurityIndex {
+            unseen: true,
+            ..SecurityIndex::default()
+        };
+        let needs = Needs {
+            refused_algorithms: vec!["rsa-sha1".to_owned()],
+            ..Needs::nothing()
+        };
+        for index in [
+            unseen.clone(),
+            unseen.clone().over_tls(true),
+            signed().both(&unseen),
+            unseen.both(&signed()),
+        ] {
+            let expected = [Shortfall::UnknownAlgorithms];
+            assert_eq!(index.shortfalls(&needs), expected);
+            assert!(index.covers(&Needs::nothing()));
+        }
+        // A policy that uses none is known.
+        assert!(SecurityIndex::default().covers(&needs));
     }
 
     #[test]

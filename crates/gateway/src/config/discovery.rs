@@ -57,7 +57,12 @@ impl RouteSpec {
         if members.is_empty() {
             members.push(nobody());
         }
-        group.members = with_security(members, &group.policies, self.outbound.as_ref());
+        group.members = with_security(
+            members,
+            &group.policies,
+            self.inbound.as_ref(),
+            self.outbound.as_ref(),
+        );
     }
 }
 

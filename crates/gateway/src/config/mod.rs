@@ -32,7 +32,7 @@ pub(crate) mod registry;
 pub(crate) mod revocation;
 pub(crate) mod roles;
 pub(crate) mod route;
-mod security_index;
+pub(crate) mod security_index;
 pub(crate) mod source;
 pub(crate) mod srv;
 pub(crate) mod timeouts;

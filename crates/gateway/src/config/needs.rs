@@ -6,6 +6,8 @@
 use soapstone::config::{Located, OTHER_TEXT, Table};
 use soapstone_broker::{Level, Needs, Property, SecurityIndex};
 
+use super::security_index::told_algorithm;
+
 /// The namespace of the header block by which messages say what they need
 /// (`docs/qos-requirements.xsd`).
 pub(crate) const NAMESPACE: &str = "urn:soapstone:qos:1";
@@ -43,11 +45,8 @@ pub(super) fn read_security(table: &mut Table<'_>) -> Needs {
     properties.sort_unstable();
     properties.dedup();
     let bits = table.integer("bits", 0, 512).map(|bits| bits.value);
-    let texts = |texts: Option<Vec<Located<String>>>| -> Vec<String> {
-        let texts = texts.unwrap_or_default().into_iter();
-        texts.map(|text| text.value).collect()
-    };
-    let refused_algorithms = texts(table.strings("refused"));
+    let refused = table.strings("refused").unwrap_or_default();
+    let refused_algorithms = read_algorithms(table, "refused", refused);
     let parts = table.strings("encrypted").unwrap_or_default();
     for part in parts.iter().filter(|part| !names_part(&part.value)) {
         let message = format!("`encrypted` holds names of parts, found {OTHER_TEXT}");
@@ -71,6 +70,8 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
     let properties = table.choices("properties", &names).unwrap_or_default();
     let bits = table.integer("bits", 1, 512);
     let algorithms = table.strings("algorithms").unwrap_or_default();
+    // Nothing is assured without an algorithm.
+    let names_none = algorithms.is_empty() && !properties.is_empty();
     let parts = table.strings("encrypted").unwrap_or_default();
     for (key, is_missing, hint) in [
         (
@@ -86,7 +87,7 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
         // A need that refuses an algorithm would be covered by silence.
         (
             "algorithms",
-            !table.has("algorithms"),
+            !table.has("algorithms") || names_none,
             "every algorithm that is used: algorithms = [\"rsa-sha256\"]",
         ),
     ] {
@@ -104,6 +105,7 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
         let hint = "\"Body\", or \"{urn:example}name\" of a header block";
         table.report_with_hint(part.place, message, hint);
     }
+    let algorithms = read_algorithms(&table, "algorithms", algorithms);
     table.finish();
     let mut index = SecurityIndex::default();
     let bits = bits.and_then(|bits| u16::try_from(bits.value).ok());
@@ -111,9 +113,26 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
         index.give(property, Level::Message, bits.unwrap_or(0));
     }
     let texts = |texts: Vec<Located<String>>| texts.into_iter().map(|text| text.value).collect();
-    index.algorithms = texts(algorithms);
+    index.algorithms = algorithms;
     index.encrypted = texts(parts);
     index
+}
+
+/// The short names of algorithms. A name that is not known would be compared with nothing.
+fn read_algorithms(table: &Table<'_>, key: &str, names: Vec<Located<String>>) -> Vec<String> {
+    let read = |name: Located<String>| {
+        let known = told_algorithm(&name.value);
+        if known.is_none() {
+            let message = format!(
+                "`{key}` names algorithms of signatures, digests and the encryption of data, found {OTHER_TEXT}"
+            );
+            let hint =
+                "by their short names, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\"";
+            table.report_with_hint(name.place, message, hint);
+        }
+        known.map(str::to_owned)
+    };
+    names.into_iter().filter_map(read).collect()
 }
 
 fn names_part(text: &str) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::Uri;
 use soapstone::config::{Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
-use soapstone::endpoint::{Calling, Serving};
+use soapstone::endpoint::{Calling, Endpoint, Serving};
 use soapstone::policy::TransportRequirement;
 use soapstone_broker::Rate;
 
@@ -493,7 +493,7 @@ pub(super) fn read_route(
     let group = match members {
         None => None,
         Some(members) => Some(GroupSpec {
-            members: with_security(members?, &policies, outbound.as_ref()),
+            members: with_security(members?, &policies, inbound.as_ref(), outbound.as_ref()),
             settings: balance.settings,
             source,
             source_tls,
@@ -590,8 +590,12 @@ fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {
 pub(super) fn with_security(
     mut members: Vec<MemberSpec>,
     policies: &[OwnersPolicy],
+    inbound: Option<&EndpointSpec<Serving>>,
     outbound: Option<&EndpointSpec<Calling>>,
 ) -> Vec<MemberSpec> {
+    // What clients did to such messages is not known here.
+    let passes =
+        inbound.is_none_or(|side| side.endpoint.is_plain() || side.endpoint.is_intermediary());
     for member in &mut members {
         let of_owner = member.policy.and_then(|index| policies.get(index));
         let of_owner = of_owner.map(|policy| &policy.outbound);
@@ -599,7 +603,11 @@ pub(super) fn with_security(
         let endpoint = side.map(|side| &side.endpoint);
         member.terms.security = match &member.assured {
             Some(assured) => over_tls(assured.value.clone(), member.tls.as_ref()),
-            None => security_index(endpoint, member.tls.as_ref()),
+            None => {
+                let mut index = security_index(endpoint, member.tls.as_ref());
+                index.unseen = passes && endpoint.is_none_or(Endpoint::is_plain);
+                index
+            }
         };
     }
     members

@@ -4,6 +4,7 @@
 //! The rule kept here: it is computed from what the gateway enforces, or said by the file where the
 //! gateway passes messages on. No word of a backend counts.
 
+use soapstone::crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
 use soapstone::endpoint::{Calling, Endpoint};
 use soapstone::wss::{Assurance, Assured};
 use soapstone_broker::{Level, Property, SecurityIndex};
@@ -19,6 +20,15 @@ pub(super) fn security_index(
     let indices = assurances.map(|assurance| index(&assurance));
     let weakest = indices.reduce(|one, other| one.both(&other));
     over_tls(weakest.unwrap_or_default(), tls)
+}
+
+/// The short name of an algorithm that the index tells of: of signatures, digests, or the
+/// encryption of data. It may be named by its URI, and in any case.
+pub(crate) fn told_algorithm(name: &str) -> Option<&'static str> {
+    let signature = SignatureAlgorithm::from_name(name).map(SignatureAlgorithm::short_name);
+    let digest = || DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name);
+    let data = || DataEncryption::from_name(name).map(DataEncryption::short_name);
+    signature.or_else(digest).or_else(data)
 }
 
 /// An index with what TLS adds, where there is TLS.

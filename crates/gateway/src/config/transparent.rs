@@ -1,8 +1,9 @@
 //! Routes that pass messages on and have several backends: clients and backends protect messages
 //! from end to end, and the gateway reads its own header alone.
 //!
-//! The rule kept here: needs are read where the policy has them signed for this node, and nothing
-//! is secured for a backend that expects the message of its client.
+//! The rule kept here: needs are read where the policy has them signed for this node together with
+//! the Body that they are about, and nothing is secured for a backend that expects the message of
+//! its client.
 
 use soapstone::config::{Place, Table};
 use soapstone::endpoint::Serving;
@@ -27,11 +28,25 @@ pub(super) fn check_passing(
         namespace: NAMESPACE.to_owned(),
         local: REQUIREMENTS.to_owned(),
     };
-    if let (Some(place), false) = (requirements, side.endpoint.demands_signed(&needs)) {
+    // Without the Body they could be put into another message of the same sender.
+    let demanded = [
+        (
+            needs,
+            "`requirements` is given, and `inbound` passes on messages without the sender's signature of them for this node",
+        ),
+        (
+            Part::Body,
+            "`requirements` is given, and `inbound` passes on messages whose Body is not signed for this node with them",
+        ),
+    ];
+    let missing = demanded
+        .iter()
+        .find(|(part, _)| !side.endpoint.demands_signed(part));
+    if let (Some(place), Some((_, message))) = (requirements, missing) {
         table.report_with_hint(
             place,
-            "`requirements` is given, and `inbound` passes on messages without the sender's signature of them for this node",
-            "have it demand that: signed = [\"Timestamp\", \"{urn:soapstone:qos:1}Requirements\"]",
+            *message,
+            "have it demand that: signed = [\"Body\", \"Timestamp\", \"{urn:soapstone:qos:1}Requirements\"]",
         );
     }
     if of_owners || members.iter().any(|member| member.outbound.is_some()) {

@@ -19,6 +19,7 @@ use soapstone::xml::{Buffers, Element, Limits};
 use soapstone_broker::{Needs, Property};
 
 use crate::config::needs::{NAMESPACE, REQUIREMENTS as NAME};
+use crate::config::security_index::told_algorithm;
 
 /// Most needs that one message says: more than there are to be said.
 const MOST: usize = 64;
@@ -113,7 +114,12 @@ fn read(block: Element<'_>) -> Result<Needs, &'static str> {
                 ..Needs::nothing()
             },
             "RefusedAlgorithm" => Needs {
-                refused_algorithms: vec![text.to_owned()],
+                // Another name would be compared with nothing.
+                refused_algorithms: vec![
+                    told_algorithm(text)
+                        .ok_or("an algorithm of it is not known")?
+                        .to_owned(),
+                ],
                 ..Needs::nothing()
             },
             "Encrypted" => Needs {
@@ -154,7 +160,7 @@ mod tests {
     fn needs_are_read_joined_and_taken_out() {
         let mut octets = message(
             "<q:Requirements><q:Property>integrity</q:Property><q:Property>authentication</q:Property>\
-             <q:Bits> 112 </q:Bits><q:RefusedAlgorithm>rsa-sha1</q:RefusedAlgorithm>\
+             <q:Bits> 112 </q:Bits><q:RefusedAlgorithm>RSA-SHA1</q:RefusedAlgorithm>\
              <q:Encrypted>Body</q:Encrypted><q:Milliseconds>500</q:Milliseconds><q:Availability>99</q:Availability></q:Requirements>\
              <b xmlns=\"urn:b\"/><q:Requirements><q:Bits>80</q:Bits><q:Milliseconds>300</q:Milliseconds></q:Requirements>",
         );
@@ -196,6 +202,15 @@ mod tests {
             (
                 "<q:Property>Integrity</q:Property>",
                 "a property of it is not known",
+            ),
+            (
+                "<q:RefusedAlgorithm>rsa-sha-1</q:RefusedAlgorithm>",
+                "an algorithm of it is not known",
+            ),
+            // The index does not tell of it.
+            (
+                "<q:RefusedAlgorithm>rsa-1_5</q:RefusedAlgorithm>",
+                "an algorithm of it is not known",
             ),
             ("<q:Bits>-1</q:Bits>", "a number of it is none"),
             ("<q:Bits>many</q:Bits>", "a number of it is none"),

@@ -12,7 +12,7 @@ use soapstone_testkit::keys::RSA;
 
 use crate::support::{Answer, Backend, post, send};
 
-const SIGNED: &str = "signed = [\"Timestamp\", \"{urn:soapstone:qos:1}Requirements\"]";
+const SIGNED: &str = "signed = [\"Body\", \"Timestamp\", \"{urn:soapstone:qos:1}Requirements\"]";
 const STRONG: &str = "<q:Property>confidentiality</q:Property><q:Bits>112</q:Bits>";
 const ACTOR: &str = " s:actor=\"urn:broker\"";
 const END: &str = "</wsse:Security>";
@@ -242,7 +242,7 @@ async fn needs_that_were_changed_on_the_way_get_nowhere() {
     // Nobody signed them at all.
     let careless = self::client(
         &broker.folder,
-        "mechanism = \"sign\"\nsigned = [\"Timestamp\"]\n",
+        "mechanism = \"sign\"\nsigned = [\"Body\", \"Timestamp\"]\n",
     );
     attacks.push(("unsigned", secured(&careless, &block(STRONG, ACTOR))));
     // Who signs them is nobody whom the broker trusts.
@@ -258,6 +258,40 @@ async fn needs_that_were_changed_on_the_way_get_nowhere() {
         assert!(answer.status.is_server_error(), "{what}: {}", answer.body);
         let reached = broker.reached();
         assert_eq!(reached, [vec![], Vec::<String>::new()], "{what}");
+    }
+}
+
+/// The header for the broker and the needs of one message, in another of the same sender.
+#[tokio::test]
+async fn needs_of_one_message_are_of_no_use_in_another() {
+    let mut broker = Broker::signing().await;
+    let client = broker.signing_client();
+    let part = |message: &str, start: &str, end: &str| {
+        let from = message.find(start).expect("its start");
+        let to = from + message[from..].find(end).expect("its end") + end.len();
+        message[from..to].to_owned()
+    };
+    let weak = block("<q:Property>integrity</q:Property>", ACTOR);
+    for needs in [weak.as_str(), ""] {
+        // Each of the weak message is enough to reach the weak provider.
+        let (strong, weak) = (
+            secured(&client, &block(STRONG, ACTOR)),
+            secured(&client, needs),
+        );
+        let (start, end) = ("<wsse:Security ", END);
+        let mut swapped = strong.replace(&part(&strong, start, end), &part(&weak, start, end));
+        let (start, end) = ("<q:Requirements", "</q:Requirements>");
+        let of_weak = match needs {
+            "" => String::new(),
+            _ => part(&weak, start, end),
+        };
+        swapped = swapped.replace(&part(&swapped, start, end), &of_weak);
+        for _ in 0..4 {
+            let answer = broker.called(&swapped).await;
+            assert!(answer.status.is_server_error(), "{}", answer.body);
+            let reached = broker.reached();
+            assert_eq!(reached, [vec![], Vec::<String>::new()], "{needs}");
+        }
     }
 }
 
@@ -301,6 +335,32 @@ async fn needs_for_another_node_say_nothing_here_and_two_blocks_need_what_both_s
     assert_eq!(broker.reached().map(|seen| seen.len()), [0, 0]);
 }
 
+/// The algorithms of a backend that says nothing of them are not known, and so not good.
+#[tokio::test]
+async fn a_refused_algorithm_is_not_covered_by_a_backend_without_assurance() {
+    let folder = folder();
+    let (weak, mut strong) = (Backend::echo().await, Backend::echo().await);
+    let security =
+        format!("security = {{ mechanism = \"sign\", suite = \"Basic256GCM\", {SIGNED} }}\n");
+    let (weak_at, strong_at) = (weak.address.to_string(), strong.address.to_string());
+    let text = without(&file(&weak_at, &strong_at, &security), "assures = {", "}\n");
+    let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let gateway = Gateway::start(config).await.expect("the system has ports");
+    let client = client(&folder, &format!("mechanism = \"sign\"\n{SIGNED}\n"));
+    // Named by its URI, as in messages.
+    let uri = "http://www.w3.org/2000/09/xmldsig#rsa-sha1";
+    for name in ["rsa-sha1", uri] {
+        let needs = format!("<q:RefusedAlgorithm>{name}</q:RefusedAlgorithm>");
+        for _ in 0..4 {
+            let message = secured(&client, &block(&needs, ACTOR));
+            let answer = send(gateway.address(), post("/echo", message)).await;
+            assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+            assert!(strong.seen.try_recv().is_ok());
+        }
+    }
+}
+
 #[test]
 fn what_a_broker_on_the_way_cannot_keep_is_refused() {
     let folder = folder();
@@ -320,6 +380,11 @@ fn what_a_broker_on_the_way_cannot_keep_is_refused() {
             "`requirements` is given, and `inbound` passes on messages without the sender's signature of them for this node",
         ),
         (
+            "signed = [\"Body\", ",
+            "signed = [",
+            "`requirements` is given, and `inbound` passes on messages whose Body is not signed for this node with them",
+        ),
+        (
             "role = \"urn:broker\"\n",
             "",
             "`assures` is for a route whose `inbound` passes messages on",
@@ -328,6 +393,21 @@ fn what_a_broker_on_the_way_cannot_keep_is_refused() {
             ", algorithms = [\"rsa-sha256\"] }",
             " }",
             "`algorithms` is missing",
+        ),
+        (
+            "algorithms = [\"rsa-sha256\"] }",
+            "algorithms = [] }",
+            "`algorithms` is missing",
+        ),
+        (
+            "algorithms = [\"rsa-sha256\"] }",
+            "algorithms = [\"rsa-sha-256\"] }",
+            "`algorithms` names algorithms of signatures, digests and the encryption of data",
+        ),
+        (
+            "requirements = true\n",
+            "requirements = true\nneeds = { refused = [\"rsa1\"] }\n",
+            "`refused` names algorithms of signatures, digests and the encryption of data",
         ),
         (
             "\"integrity\", \"confidentiality\"]",
