@@ -65,4 +65,4 @@ pub use retry::{NoRetry, Repeatable};
 pub use security::{Given, Level, SecurityIndex, Shortfall};
 pub use settings::{Checks, Ejection, FailureShare, Selection, Settings, Terms};
 pub use status::{MemberStatus, State};
-pub use verdict::Verdict;
+pub use verdict::{Prospect, Verdict};

@@ -24,7 +24,7 @@ use crate::record::Record;
 use crate::retry::{Budget, NoRetry, Repeatable};
 use crate::settings::{Selection, Settings, Terms};
 use crate::status::{MemberStatus, State};
-use crate::verdict::Verdict;
+use crate::verdict::{Prospect, Verdict};
 
 /// The backends of one service.
 #[derive(Debug)]
@@ -104,6 +104,26 @@ struct Seen {
     /// The same as far as it was seen.
     measured: Option<Duration>,
     availability: Option<u8>,
+}
+
+/// The members that a call is chosen among.
+struct Among {
+    /// Those that have room for it.
+    members: Vec<usize>,
+    /// Whether they are ejected or excluded, since there is no other.
+    is_last_resort: bool,
+    /// How many cover the security that it needs.
+    covering: usize,
+}
+
+/// What is left of candidates by the time that a call needs.
+enum Narrowed<'c> {
+    /// Those that are known to answer in it.
+    InTime(Vec<Candidate<'c>>),
+    /// None is, and this one is nearest.
+    Nearest { index: usize, time: Duration },
+    /// None is, and no time of any is known.
+    Unknown,
 }
 
 impl Pool {
@@ -187,6 +207,34 @@ impl Pool {
             course.budget.earn();
         }
         let seen = self.look(ask.operation, now);
+        let among = self.among(ask, &seen)?;
+        let candidates = self.candidates(&among.members, &seen);
+        let in_time = |candidate: &Candidate<'_>| match ask.needs {
+            Some(needs) => is_in_time(needs, &seen[candidate.index]),
+            None => true,
+        };
+        let chosen = self.select(&candidates, in_time, ask.affinity, &mut course.turns);
+        let (index, reason) = chosen.ok_or(Refusal::Busy)?;
+        let on_trial = seen[index].state == State::HalfOpen;
+        let reason = match (among.is_last_resort, on_trial) {
+            (true, _) => Reason::LastResort,
+            (false, true) => Reason::Trial,
+            (false, false) => reason,
+        };
+        self.record(index).begin(reason == Reason::Trial);
+        Ok(Choice {
+            member: MemberId(index),
+            reason,
+            covering: among.covering,
+        })
+    }
+
+    /// Those that a call is chosen among, whatever it needs of time.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none. Where only their limits are in the way, the list is empty.
+    fn among(&self, ask: &Ask<'_>, seen: &[Seen]) -> Result<Among, Refusal> {
         let needs = ask.needs.filter(|needs| needs.has_security());
         let covers = |index: usize| {
             !ask.barred.contains(&MemberId(index))
@@ -241,42 +289,38 @@ impl Pool {
                 false => Refusal::Down,
             });
         }
-        let has_room = |(index, seen): &(usize, &Seen)| {
-            let limit = self.members[*index].terms.limit;
-            let left_free = ask.class.map_or(0, Class::leaves);
-            let of = |limit: u32| limit - limit / 100 * left_free - limit % 100 * left_free / 100;
-            limit.is_none_or(|limit| seen.in_hand < of(limit))
-        };
-        let candidates = usable.into_iter().filter(has_room);
-        let candidates = candidates.map(|(index, seen)| Candidate {
-            index,
-            name: &self.members[index].name,
-            in_hand: seen.in_hand,
-            weight: u64::from(self.members[index].terms.weight),
-            share: seen.share,
-            time: seen.time,
-            measured: seen.measured,
-            bits: f64::from(self.members[index].terms.security.bits()),
-        });
-        let candidates: Vec<Candidate<'_>> = candidates.collect();
-        let in_time = |candidate: &Candidate<'_>| match ask.needs {
-            Some(needs) => is_in_time(needs, &seen[candidate.index]),
-            None => true,
-        };
-        let chosen = self.select(&candidates, in_time, ask.affinity, &mut course.turns);
-        let (index, reason) = chosen.ok_or(Refusal::Busy)?;
-        let on_trial = seen[index].state == State::HalfOpen;
-        let reason = match (is_last_resort, on_trial) {
-            (true, _) => Reason::LastResort,
-            (false, true) => Reason::Trial,
-            (false, false) => reason,
-        };
-        self.record(index).begin(reason == Reason::Trial);
-        Ok(Choice {
-            member: MemberId(index),
-            reason,
+        let usable = usable.into_iter();
+        let with_room = usable.filter(|(index, seen)| self.has_room(*index, seen, ask.class));
+        Ok(Among {
+            members: with_room.map(|(index, _)| index).collect(),
+            is_last_resort,
             covering: covering.len(),
         })
+    }
+
+    fn has_room(&self, index: usize, seen: &Seen, class: Option<Class>) -> bool {
+        let left_free = class.map_or(0, Class::leaves);
+        let of = |limit: u32| limit - limit / 100 * left_free - limit % 100 * left_free / 100;
+        let limit = self.members[index].terms.limit;
+        limit.is_none_or(|limit| seen.in_hand < of(limit))
+    }
+
+    fn candidates(&self, members: &[usize], seen: &[Seen]) -> Vec<Candidate<'_>> {
+        let candidate = |index: &usize| {
+            let (index, seen) = (*index, &seen[*index]);
+            let Member { name, terms, .. } = &self.members[index];
+            Candidate {
+                index,
+                name,
+                in_hand: seen.in_hand,
+                weight: u64::from(terms.weight),
+                share: seen.share,
+                time: seen.time,
+                measured: seen.measured,
+                bits: f64::from(terms.security.bits()),
+            }
+        };
+        members.iter().map(candidate).collect()
     }
 
     /// Every member as it is now, in their order.
@@ -326,29 +370,21 @@ impl Pool {
         if let [only] = candidates {
             return Some((only.index, Reason::Only));
         }
-        let in_time: Vec<Candidate<'_>> = candidates
-            .iter()
-            .copied()
-            .filter(|it| in_time(it))
-            .collect();
-        let is_met = !in_time.is_empty();
-        let is_needed = in_time.len() < candidates.len();
-        if !is_met {
-            let known = candidates
-                .iter()
-                .filter_map(|it| Some((it.index, it.measured?)));
-            if let Some((index, time)) = known.min_by_key(|(_, time)| *time) {
-                return Some((index, Reason::Nearest { time }));
+        let narrowed = narrowed(candidates, in_time);
+        let (candidates, is_decided) = match &narrowed {
+            Narrowed::Nearest { index, time } => {
+                return Some((*index, Reason::Nearest { time: *time }));
             }
-        }
-        let candidates = if is_met { &in_time[..] } else { candidates };
+            Narrowed::InTime(some) => (&some[..], some.len() < candidates.len()),
+            Narrowed::Unknown => (candidates, false),
+        };
         let measures = matches!(
             self.settings.selection,
             Selection::Performance | Selection::Balanced { .. }
         );
         if measures
             && affinity.is_none()
-            && !(is_met && is_needed)
+            && !is_decided
             && let Some(unknown) = to_be_measured(candidates, &self.dice)
         {
             return Some((unknown.index, Reason::Measuring));
@@ -470,7 +506,9 @@ impl Pool {
     pub fn explain(&self, ask: &Ask<'_>, now: Instant) -> Vec<Verdict> {
         let nothing = Needs::nothing();
         let needs = ask.needs.unwrap_or(&nothing);
-        let verdict = |(member, seen): (&Member, Seen)| {
+        let seen = self.look(ask.operation, now);
+        let prospects = self.prospects(ask, needs, &seen);
+        let verdict = |((member, seen), prospect): ((&Member, Seen), Prospect)| {
             let security = &member.terms.security;
             Verdict {
                 name: member.name.clone(),
@@ -482,10 +520,51 @@ impl Pool {
                 seen: seen.measured,
                 availability: seen.availability,
                 in_time: is_in_time(needs, &seen),
+                prospect,
             }
         };
-        let seen = self.look(ask.operation, now);
-        self.members.iter().zip(seen).map(verdict).collect()
+        let members = self.members.iter().zip(seen).zip(prospects);
+        members.map(verdict).collect()
+    }
+
+    /// Whether the call might go to each member, by the rules that choose.
+    fn prospects(&self, ask: &Ask<'_>, needs: &Needs, seen: &[Seen]) -> Vec<Prospect> {
+        let among = self.among(ask, seen);
+        let is_last_resort = among.as_ref().is_ok_and(|among| among.is_last_resort);
+        let with_room = among.map(|among| among.members).unwrap_or_default();
+        let candidates = self.candidates(&with_room, seen);
+        let in_time = |candidate: &Candidate<'_>| is_in_time(needs, &seen[candidate.index]);
+        let chosen = match narrowed(&candidates, in_time) {
+            Narrowed::Nearest { index, .. } => vec![index],
+            Narrowed::InTime(some) => some.iter().map(|it| it.index).collect(),
+            Narrowed::Unknown => with_room.clone(),
+        };
+        let prospect = |(index, seen): (usize, &Seen)| {
+            if chosen.contains(&index) {
+                return match (is_last_resort, is_in_time(needs, seen)) {
+                    (true, _) => Prospect::LastResort,
+                    (false, true) => Prospect::May,
+                    (false, false) => Prospect::Late,
+                };
+            }
+            let security = &self.members[index].terms.security;
+            if ask.barred.contains(&MemberId(index)) || !security.covers(needs) {
+                Prospect::Uncovered
+            } else if seen.state == State::Down {
+                Prospect::Down
+            } else if with_room.contains(&index) {
+                Prospect::OthersInTime
+            } else if !self.has_room(index, seen, ask.class) {
+                Prospect::Full
+            } else if !seen.state.is_usable() {
+                Prospect::Ejected
+            } else if seen.is_tried {
+                Prospect::OnTrial
+            } else {
+                Prospect::OthersFirst
+            }
+        };
+        seen.iter().enumerate().map(prospect).collect()
     }
 
     fn record(&self, index: usize) -> MutexGuard<'_, Record> {
@@ -494,6 +573,25 @@ impl Pool {
 
     fn course(&self) -> MutexGuard<'_, Course> {
         locked(&self.course)
+    }
+}
+
+/// The candidates as far as the time that a call needs tells them apart.
+fn narrowed<'c>(
+    candidates: &[Candidate<'c>],
+    in_time: impl Fn(&Candidate<'c>) -> bool,
+) -> Narrowed<'c> {
+    let some = candidates.iter().copied().filter(|it| in_time(it));
+    let some: Vec<Candidate<'c>> = some.collect();
+    if !some.is_empty() {
+        return Narrowed::InTime(some);
+    }
+    let known = candidates
+        .iter()
+        .filter_map(|it| Some((it.index, it.measured?)));
+    match known.min_by_key(|(_, time)| *time) {
+        Some((index, time)) => Narrowed::Nearest { index, time },
+        None => Narrowed::Unknown,
     }
 }
 

@@ -7,6 +7,39 @@ use std::time::Duration;
 use crate::security::{SecurityIndex, Shortfall};
 use crate::status::State;
 
+/// Whether a call might go to a member now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// It may be chosen.
+    May,
+    /// It may be chosen, although it is not known to answer as needed: no other one is, either.
+    Late,
+    /// It may be chosen, although it is ejected or excluded: all that could be chosen otherwise
+    /// are.
+    LastResort,
+    /// It does not cover what is needed.
+    Uncovered,
+    /// Health checks fail.
+    Down,
+    /// It has as many calls in hand as it may.
+    Full,
+    /// It is ejected, and others are not.
+    Ejected,
+    /// A call on trial is in its hand.
+    OnTrial,
+    /// Others come first, and it is there for them.
+    OthersFirst,
+    /// Others are known to answer as needed, or nearer to it.
+    OthersInTime,
+}
+
+impl Prospect {
+    /// Whether it may be chosen.
+    pub fn is_eligible(self) -> bool {
+        matches!(self, Self::May | Self::Late | Self::LastResort)
+    }
+}
+
 /// What a member is worth to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -28,11 +61,6 @@ pub struct Verdict {
     pub availability: Option<u8>,
     /// Whether time and availability are known to be as needed.
     pub in_time: bool,
-}
-
-impl Verdict {
-    /// Whether the call may go there.
-    pub fn is_eligible(&self) -> bool {
-        self.shortfalls.is_empty() && self.state != State::Down
-    }
+    /// Whether the call might go there, by the rules that choose.
+    pub prospect: Prospect,
 }

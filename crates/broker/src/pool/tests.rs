@@ -657,3 +657,108 @@ fn lower_classes_leave_room_to_higher_ones() {
     assert!(pool.choose(&ask, now).is_ok());
     assert_eq!(pool.choose(&ask, now), Err(Refusal::Busy));
 }
+
+/// What is told of a choice is what chooses: whoever is chosen was told to be eligible, and where
+/// somebody is eligible a call is taken.
+#[test]
+fn a_member_is_told_to_be_eligible_where_calls_go() {
+    let slow = Needs {
+        time: Some(Duration::from_millis(5)),
+        ..Needs::nothing()
+    };
+    let strong = Needs {
+        properties: vec![Property::Integrity],
+        ..Needs::nothing()
+    };
+    let secure = || {
+        let mut terms = Terms::default();
+        terms
+            .security
+            .give(Property::Integrity, Level::Message, 112);
+        terms
+    };
+    let backup = || Terms {
+        backup: true,
+        ..secure()
+    };
+    let limited = || Terms {
+        limit: Some(1),
+        ..secure()
+    };
+    let now = Instant::now();
+    for needs in [&Needs::nothing(), &slow, &strong] {
+        for selection in [Selection::RoundRobin, Selection::Performance] {
+            let pool = pool(selection, [Terms::default(), secure(), limited(), backup()]);
+            let ask = Ask {
+                needs: Some(needs),
+                ..Ask::default()
+            };
+            let mut moment = now;
+            let mut kept = Vec::new();
+            for step in 0..400_u32 {
+                let told = pool.explain(&ask, moment);
+                let eligible = |index: usize| told[index].prospect.is_eligible();
+                match pool.choose(&ask, moment) {
+                    Err(why) => assert!(!(0..4).any(eligible), "{why}: {told:?}"),
+                    Ok(choice) => {
+                        assert!(eligible(choice.member.index()), "{choice:?}: {told:?}");
+                        let is_last = choice.reason == Reason::LastResort;
+                        let prospect = told[choice.member.index()].prospect;
+                        assert_eq!(prospect == Prospect::LastResort, is_last);
+                        match step % 7 {
+                            0 => kept.push(choice),
+                            1 | 2 => drop(pool.ended(choice, answered(0), moment)),
+                            _ => {
+                                let failed = Outcome::Failed(Failed::Unreachable);
+                                pool.ended(choice, failed, moment);
+                            }
+                        }
+                    }
+                }
+                if kept.len() > 2 {
+                    pool.ended(kept.remove(0), answered(0), moment);
+                }
+                moment += Duration::from_millis(u64::from(step % 5) * 700);
+            }
+        }
+    }
+}
+
+#[test]
+fn late_and_ejected_members_are_eligible_where_there_is_no_other() {
+    let needs = Needs {
+        time: Some(Duration::from_millis(5)),
+        ..Needs::nothing()
+    };
+    let ask = Ask {
+        needs: Some(&needs),
+        ..Ask::default()
+    };
+    let (pool, now) = (three(Selection::RoundRobin), Instant::now());
+    let told = |pool: &Pool| -> Vec<Prospect> {
+        let told = pool.explain(&ask, now);
+        told.iter().map(|verdict| verdict.prospect).collect()
+    };
+    assert_eq!(told(&pool), [Prospect::Late; 3]);
+    for _ in 0..4 {
+        let choice = pool.choose(&ask, now).expect("there is one");
+        pool.ended(choice, answered(0), now);
+    }
+    // One was measured in time: calls go there, and to no other.
+    let told_then = told(&pool);
+    assert_eq!(told_then.iter().filter(|it| it.is_eligible()).count(), 1);
+    assert!(told_then.contains(&Prospect::OthersInTime), "{told_then:?}");
+    let ids: Vec<MemberId> = pool.ids().collect();
+    for member in ids {
+        for _ in 0..2 {
+            let choice = Choice {
+                member,
+                reason: Reason::Only,
+                covering: 3,
+            };
+            pool.ended(choice, Outcome::Failed(Failed::Unreachable), now);
+        }
+    }
+    let told_last = told(&pool);
+    assert!(told_last.contains(&Prospect::LastResort), "{told_last:?}");
+}

@@ -5,7 +5,7 @@
 //! nothing.
 
 use serde_json::{Map, Value, json};
-use soapstone_broker::{MemberStatus, Needs, Property, State, Verdict};
+use soapstone_broker::{MemberStatus, Needs, Property, Prospect, State, Verdict};
 
 use super::backends::member;
 use super::registry::Discovered;
@@ -102,24 +102,15 @@ pub(super) fn of_routes(
 fn of_route(balancer: &Balancer, urls: impl Iterator<Item = String>, needs: &Needs) -> Value {
     let verdicts = balancer.verdicts_for(needs);
     let known = balancer.status().into_iter().zip(verdicts).zip(urls);
-    let known: Vec<_> = known.collect();
-    let may = |((status, verdict), _): &((MemberStatus, Verdict), String)| {
-        !status.backup && obstacle(status, verdict, needs).is_none()
-    };
-    let has_others = known.iter().any(may);
-    let shown = known.iter().map(|((status, verdict), url)| {
-        let mut shown = member(status, url);
-        let obstacle = obstacle(status, verdict, needs).or_else(|| {
-            let spare = status.backup && has_others;
-            spare.then(|| "it is there for others, which can take calls".to_owned())
-        });
+    let shown = known.map(|((status, verdict), url)| {
+        let mut shown = member(&status, &url);
         let shortfalls: Vec<String> = verdict.shortfalls.iter().map(ToString::to_string).collect();
-        shown["eligible"] = json!(obstacle.is_none());
-        shown["why"] = json!(obstacle.unwrap_or_else(|| "it may be chosen".to_owned()));
+        shown["eligible"] = json!(verdict.prospect.is_eligible());
+        shown["why"] = json!(why(&status, &verdict));
         shown["covers"] = json!(verdict.shortfalls.is_empty());
         shown["shortfalls"] = json!(shortfalls);
         shown["security_index"] = json!(verdict.security);
-        shown["security"] = parts(verdict);
+        shown["security"] = parts(&verdict);
         shown["algorithms"] = json!(verdict.given.algorithms);
         shown["encrypted"] = json!(verdict.given.encrypted);
         shown["predicted_ms"] = json!(verdict.time.map(|time| time.as_secs_f64() * 1e3));
@@ -154,30 +145,43 @@ fn parts(verdict: &Verdict) -> Value {
     Value::Object(parts.collect::<Map<String, Value>>())
 }
 
-/// Why a backend is not chosen now, whatever the others are; `None` where it may be.
-fn obstacle(status: &MemberStatus, verdict: &Verdict, needs: &Needs) -> Option<String> {
-    if !verdict.shortfalls.is_empty() {
-        let shortfalls: Vec<String> = verdict.shortfalls.iter().map(ToString::to_string).collect();
-        let shortfalls = shortfalls.join("; ");
-        return Some(format!("it does not cover the needs: {shortfalls}"));
-    }
-    match status.state {
-        State::Down => return Some("its health checks fail".to_owned()),
-        State::Ejected { left } => {
-            let left = left.as_millis();
-            return Some(format!("it is ejected for another {left} ms"));
+/// Why a backend may be chosen now, or not.
+fn why(status: &MemberStatus, verdict: &Verdict) -> String {
+    let left = match verdict.state {
+        State::Ejected { left } => left.as_millis(),
+        _ => 0,
+    };
+    let why = match verdict.prospect {
+        Prospect::May => "it may be chosen",
+        Prospect::Late => {
+            "it may be chosen: it is not known to answer as fast and as often as needed, and no other is"
         }
-        State::HalfOpen if status.in_hand > 0 => {
-            return Some("it was ejected, and a call on trial is in hand".to_owned());
+        Prospect::LastResort => match left {
+            0 => "it may be chosen as the last resort: a call on trial is in hand",
+            _ => {
+                return format!(
+                    "it may be chosen as the last resort: it is ejected for another {left} ms"
+                );
+            }
+        },
+        Prospect::Uncovered => {
+            let shortfalls = verdict.shortfalls.iter().map(ToString::to_string);
+            let shortfalls: Vec<String> = shortfalls.collect();
+            return format!("it does not cover the needs: {}", shortfalls.join("; "));
         }
-        State::Up | State::Starting { .. } | State::HalfOpen => {}
-    }
-    if let Some(limit) = status.limit.filter(|limit| status.in_hand >= *limit) {
-        return Some(format!("its limit of {limit} calls is in hand"));
-    }
-    let asks_time = needs.time.is_some() || needs.availability > 0;
-    let late = "it is not known to answer as fast and as often as needed";
-    (asks_time && !verdict.in_time).then(|| late.to_owned())
+        Prospect::Down => "its health checks fail",
+        Prospect::Full => {
+            let limit = status.limit.unwrap_or(status.in_hand);
+            return format!("its limit of {limit} calls is in hand");
+        }
+        Prospect::Ejected => return format!("it is ejected for another {left} ms"),
+        Prospect::OnTrial => "it was ejected, and a call on trial is in hand",
+        Prospect::OthersFirst => "it is there for others, which can take calls",
+        Prospect::OthersInTime => {
+            "others are known to answer as fast and as often as needed, or nearer to it"
+        }
+    };
+    why.to_owned()
 }
 
 #[cfg(test)]
