@@ -37,7 +37,8 @@ struct Kept {
     next: u64,
     /// Bytes of all of them.
     bytes: usize,
-    records: VecDeque<Record>,
+    /// Shared with whoever reads one: nothing is copied or deciphered while others wait.
+    records: VecDeque<Arc<Record>>,
 }
 
 /// A message that was refused.
@@ -114,6 +115,12 @@ impl Records {
         self.gives_sealed() || peer.to_canonical().is_loopback()
     }
 
+    /// Whether messages can be explained here to an asker at that address: none that is sealed with
+    /// a key of the configuration, and to askers on this host alone.
+    pub(crate) fn are_explained_for(&self, peer: IpAddr) -> bool {
+        !self.gives_sealed() && self.are_for(peer)
+    }
+
     /// A copy of a message, which takes room of all messages in hand. That of a package is a file
     /// that begins with a header; `package` is its `Content-Type`.
     pub(crate) fn copy(
@@ -154,13 +161,13 @@ impl Records {
             format!("{}-r{:x}", self.process, kept.next)
         };
         let content = message.bytes.and_then(|bytes| self.sealed(&id, &bytes));
-        let record = Record {
+        let record = Arc::new(Record {
             id: id.clone(),
             time: Timestamp::now(),
             refused,
             bytes: message.length,
             content,
-        };
+        });
         let mut kept = self.kept();
         kept.bytes += record.size();
         kept.records.push_back(record);
@@ -185,14 +192,13 @@ impl Records {
 
     /// All records, without their messages, the last one first.
     pub(crate) fn list(&self) -> Value {
-        let kept = self.kept();
-        kept.records.iter().rev().map(Record::fields).collect()
+        let records: Vec<Arc<Record>> = self.kept().records.iter().rev().cloned().collect();
+        records.iter().map(|record| record.fields()).collect()
     }
 
     /// A record with its message, in base64.
     pub(crate) fn find(&self, id: &str) -> Option<Value> {
-        let kept = self.kept();
-        let record = kept.records.iter().find(|record| record.id == id)?;
+        let record = self.record(id)?;
         let mut fields = record.fields();
         if let Ok(sealed) = &record.content {
             let message = match self.gives_sealed() {
@@ -214,8 +220,7 @@ impl Records {
     /// # Errors
     /// Why the message is not told.
     pub(crate) fn message(&self, id: &str) -> Option<Result<(Timestamp, Vec<u8>), &'static str>> {
-        let kept = self.kept();
-        let record = kept.records.iter().find(|record| record.id == id)?;
+        let record = self.record(id)?;
         let sealed = match (&record.content, self.gives_sealed()) {
             (Err(why), _) => return Some(Err(why)),
             (Ok(_), true) => return Some(Err("it is sealed with `record.seal_key`")),
@@ -223,6 +228,11 @@ impl Records {
         };
         let opened = sealed_storage::open(&self.key, id.as_bytes(), sealed).ok()?;
         Some(Ok((record.time, opened.expose().clone())))
+    }
+
+    fn record(&self, id: &str) -> Option<Arc<Record>> {
+        let kept = self.kept();
+        kept.records.iter().find(|record| record.id == id).cloned()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -344,6 +354,19 @@ mod tests {
         assert_eq!(opened.expose(), SEALED);
         let told = records.message(&id).expect("its record");
         assert_eq!(told, Err("it is sealed with `record.seal_key`"));
+    }
+
+    #[test]
+    fn messages_are_explained_on_this_host_and_where_they_are_not_sealed() {
+        let (here, elsewhere) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([10, 0, 0, 1]));
+        let records = Records::new(config(), "p").expect("a key");
+        assert!(records.are_explained_for(here) && !records.are_explained_for(elsewhere));
+        let sealing = RecordConfig {
+            seal_key: SymmetricKey::new(vec![7; 32]).ok(),
+            ..config()
+        };
+        let records = Records::new(sealing, "p").expect("a key");
+        assert!(!records.are_explained_for(here) && !records.are_explained_for(elsewhere));
     }
 
     #[test]

@@ -19,21 +19,21 @@ pub(super) async fn told(state: &State, id: &str, peer: IpAddr) -> (StatusCode, 
         let why = "messages are explained for this host alone\n";
         return (StatusCode::FORBIDDEN, why.to_owned());
     }
-    let (time, bytes) = match records.message(id) {
-        None => return not_found(),
+    let found = || match records.message(id) {
+        None => Err(not_found()),
         Some(Err(why)) => {
             let why = format!("the message is not explained here: {why}\n");
-            return (StatusCode::CONFLICT, why);
+            Err((StatusCode::CONFLICT, why))
         }
-        Some(Ok(found)) => found,
+        Some(Ok((time, bytes))) => Ok(RefusedMessage {
+            id: id.to_owned(),
+            time,
+            bytes,
+        }),
     };
-    let id = id.to_owned();
-    match state
-        .explaining
-        .of(|| RefusedMessage { id, time, bytes })
-        .await
-    {
-        Ok(text) => (StatusCode::OK, text),
+    match state.explaining.of(found).await {
+        Ok(Ok(text)) => (StatusCode::OK, text),
+        Ok(Err(instead)) => instead,
         Err(why) => unexplained(why),
     }
 }

@@ -38,10 +38,10 @@ pub(crate) async fn answer(state: &State, path: &str, peer: IpAddr) -> Option<Re
         "/" | "/console" => ("text/html; charset=utf-8", PAGE.to_owned()),
         "/console/page.css" => ("text/css; charset=utf-8", STYLE.to_owned()),
         "/console/page.js" => ("text/javascript; charset=utf-8", SCRIPT.to_owned()),
-        "/console/state" => ("application/json", state::now(state).to_string()),
+        "/console/state" => ("application/json", state::now(state, peer).to_string()),
         "/console/events" => (
             "text/event-stream",
-            format!("retry: 2000\ndata: {}\n\n", state::now(state)),
+            format!("retry: 2000\ndata: {}\n\n", state::now(state, peer)),
         ),
         _ => return None,
     };

@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: no key, password or message is in it.
 
+use std::net::IpAddr;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use soapstone::endpoint::{Directions, Endpoint};
@@ -14,8 +16,8 @@ use crate::server::candidates::{Question, of_routes};
 use crate::server::snapshot::exposition;
 use crate::server::state::State;
 
-/// Everything that is known now.
-pub(super) fn now(state: &State) -> Value {
+/// Everything that is known now, for an asker at that address.
+pub(super) fn now(state: &State, peer: IpAddr) -> Value {
     let serving = state.current.serving();
     let routes: Vec<Value> = serving.routes.iter().map(of_route).collect();
     let certificates = serving.dated.iter().filter_map(|placed| {
@@ -37,7 +39,7 @@ pub(super) fn now(state: &State) -> Value {
         "selection": of_routes(&serving, &state.discovered, &Question::default()),
         "certificates": certificates.collect::<Vec<_>>(),
         "refused": refused.map(|records| records.list()),
-        "explains": state.explaining.is_able() && refused.is_some_and(|it| !it.gives_sealed()),
+        "explains": state.explaining.is_able() && refused.is_some_and(|it| it.are_explained_for(peer)),
         "metrics": exposition(state, Detail::Everything),
     })
 }
