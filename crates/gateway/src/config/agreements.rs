@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::config::{
-    Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem, ReplayStoreConfig,
-    Surroundings, Table, Warning,
+    ConversationStoreConfig, Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem,
+    ReplayStoreConfig, Surroundings, Table, Warning,
 };
 use soapstone::crypto::{DistinguishedName, Identity};
 use soapstone_broker::{
@@ -567,7 +567,10 @@ fn warn_of_others(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec
         return;
     };
     let replay = inbound.endpoint.replay().map(|replay| &replay.store);
-    if !matches!(replay, Some(ReplayStoreConfig::Redis { .. })) {
+    let contexts = inbound.endpoint.conversations().map(|it| &it.store);
+    let shares = matches!(replay, Some(ReplayStoreConfig::Redis { .. }))
+        || matches!(contexts, Some(ConversationStoreConfig::Redis { .. }));
+    if !shares {
         return;
     }
     let message = format!(
