@@ -115,7 +115,7 @@ async fn ask(address: SocketAddr, method: &'static str, path: &'static str) -> (
     let asked = tokio::task::spawn_blocking(move || {
         let mut stream = TcpStream::connect(address).expect("it listens");
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: h\r\ncontent-type: text/xml\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/xml\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = String::new();
@@ -670,7 +670,7 @@ async fn call(address: SocketAddr, path: &'static str) -> (u16, String) {
     let asked = tokio::task::spawn_blocking(move || {
         let mut stream = TcpStream::connect(address).expect("it listens");
         let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: h\r\ncontent-type: text/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{ECHO}",
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{ECHO}",
             ECHO.len()
         );
         stream.write_all(request.as_bytes()).expect("it reads");

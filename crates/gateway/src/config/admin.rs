@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
 use soapstone::config::{Located, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::crypto::{Certificate, Digest, DigestAlgorithm, DistinguishedName, base64, digest};
@@ -33,6 +34,8 @@ pub(crate) struct AdminConfig {
 #[derive(Clone)]
 pub(crate) struct AdminTls {
     pub(crate) config: Arc<ServerConfig>,
+    /// Who issues the certificates of askers.
+    authorities: Vec<CertificateDer<'static>>,
     /// Those that askers are shown.
     certificates: Vec<ExpiringFile>,
     /// What asks whether the certificates of askers were revoked.
@@ -79,6 +82,19 @@ impl AdminConfig {
     /// What asks about the certificates of askers: a cache is to be attached.
     pub(super) fn online(&self) -> Option<&Arc<OnlineRevocation>> {
         self.tls.as_ref()?.revocation.as_ref()?.online()
+    }
+
+    /// Whether what a connection has shown is judged as it was judged when it was made, under what
+    /// the listener was then. Subjects and tokens are looked at with each request.
+    pub(crate) fn judges_as(&self, former: &Self) -> bool {
+        match (&self.tls, &former.tls) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(now), Some(former)) => {
+                now.authorities == former.authorities
+                    && now.revocation.is_some() == former.revocation.is_some()
+            }
+        }
     }
 
     /// Lets in whoever shows what is demanded. `certificate` was verified with the connection.
@@ -264,6 +280,7 @@ fn read_tls(
     let subjects = subjects.unwrap_or_default();
     Some(AdminTls {
         config: tls.config,
+        authorities: tls.authorities,
         certificates: tls.certificates,
         revocation: tls.revocation,
         demands: tls.demands_certificate,

@@ -38,6 +38,11 @@ impl ClientTrust {
             revocation,
         }
     }
+
+    /// The certificates of `client_ca`.
+    pub(crate) fn authorities(&self) -> &[CertificateDer<'static>] {
+        &self.named
+    }
 }
 
 impl ClientCertVerifier for ClientTrust {

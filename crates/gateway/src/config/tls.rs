@@ -27,6 +27,8 @@ pub struct ServerTls {
     pub(crate) asks_for_certificate: bool,
     /// Whether a client must show a certificate.
     pub(crate) demands_certificate: bool,
+    /// Whose certificates clients can show.
+    pub(crate) authorities: Vec<CertificateDer<'static>>,
     /// Those that clients are shown.
     pub(crate) certificates: Vec<ExpiringFile>,
     /// What asks whether the certificates of clients were revoked.
@@ -113,6 +115,9 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         None => None,
     };
     let asked = verifier.as_ref().and_then(|(_, asked)| asked.clone());
+    let authorities = verifier
+        .as_ref()
+        .map(|(trust, _)| trust.authorities().to_vec());
     let built = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
@@ -135,6 +140,7 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
                 config: Arc::new(config),
                 asks_for_certificate,
                 demands_certificate,
+                authorities: authorities.unwrap_or_default(),
                 certificates,
                 revocation: asked,
             })

@@ -4,7 +4,6 @@
 //! request under another name of this host where nobody has to prove who he is.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 
@@ -34,14 +33,14 @@ pub(super) enum Refused {
 /// # Errors
 /// Why he may not.
 pub(super) fn let_in<B>(
-    admin: &Arc<AdminConfig>,
+    admin: &AdminConfig,
     request: &Request<B>,
     connection: &Connection,
 ) -> Result<(), Refused> {
     if let Some(tls) = &admin.tls {
         // Its certificate was judged by the authorities of that time, or it has no TLS.
         let began_with = connection.admin.as_ref();
-        if !began_with.is_some_and(|former| Arc::ptr_eq(former, admin)) {
+        if !began_with.is_some_and(|former| admin.judges_as(former)) {
             return Err(Refused::Former);
         }
         if connection.check_revoked(tls.revocation.as_deref()).is_err() {
@@ -59,7 +58,8 @@ pub(super) fn let_in<B>(
     if !matches!(path, "/" | "/console") && is_of_another_site(headers) {
         return Err(Refused::OtherSite);
     }
-    let tells = path == "/" || path.starts_with("/console") || path.starts_with("/refused");
+    // Prometheus asks by name; health is let in before.
+    let tells = path != "/metrics";
     if tells && admitted == Admitted::Anybody && !is_own_name(request) {
         return Err(Refused::OtherName);
     }
@@ -109,8 +109,9 @@ impl Refused {
                 StatusCode::FORBIDDEN,
                 "the client certificate was revoked\n",
             ),
+            // RFC 9110, 15.5.20: another connection may be good.
             Self::Former => (
-                StatusCode::UNAUTHORIZED,
+                StatusCode::MISDIRECTED_REQUEST,
                 "`admin` has changed since this connection was made: connect again\n",
             ),
             Self::OtherSite => (
@@ -119,7 +120,7 @@ impl Refused {
             ),
             Self::OtherName => (
                 StatusCode::FORBIDDEN,
-                "without a token or client certificates, the console answers at an address or localhost alone\n",
+                "without a token or client certificates, all but health and metrics answer at an address or localhost alone\n",
             ),
         };
         let mut response = text(status, "text/plain", why.to_owned());

@@ -283,6 +283,15 @@ async fn drive<S>(
         // Longer than everything that a request in hand may rightly wait for.
         stalled: timeouts.request + timeouts.connect + timeouts.response,
     };
+    let began_with = connection.admin.clone();
+    let admin_of = Arc::clone(&state);
+    // Of a connection to the routes nothing is judged anew here.
+    let mut is_settled = began_with.is_none();
+    let mut judged_otherwise = pin!(async move {
+        if let Some(began_with) = &began_with {
+            admin_of.judges_otherwise(began_with).await;
+        }
+    });
     let activity = Activity::new();
     let stream = Watched::new(stream, Arc::clone(&activity), timeouts.request);
     let served = Arc::new(Served {
@@ -329,6 +338,14 @@ async fn drive<S>(
                 if draining.is_some_and(|since| activity.was_heard() || since.elapsed() >= LAST_MOMENT) {
                     exchange.as_mut().graceful_shutdown();
                     draining = None;
+                }
+            }
+            // The client is to connect again, after the requests in hand.
+            () = judged_otherwise.as_mut(), if !is_settled => {
+                is_settled = true;
+                match activity.was_heard() {
+                    true => exchange.as_mut().graceful_shutdown(),
+                    false => draining = Some(Instant::now()),
                 }
             }
             () = watch.as_mut() => match activity.remaining(patience) {

@@ -2,8 +2,10 @@
 //!
 //! The rule kept here: only the server knows all of it. Every other room is handed what it needs.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
 
 use super::cold::Cold;
 use super::current::Current;
@@ -26,7 +28,7 @@ pub(crate) struct State {
     /// Whether `/readyz` says that the gateway will end.
     draining: AtomicBool,
     /// Who may ask the listener of health and metrics, if they have one of their own.
-    admin: RwLock<Option<Arc<AdminConfig>>>,
+    admin: watch::Sender<Option<Arc<AdminConfig>>>,
     /// What explains refused messages to operators.
     pub(crate) explaining: Explaining,
     /// How many clients there are file descriptors for.
@@ -59,7 +61,7 @@ impl State {
             routes,
             readiness: Readiness::default(),
             draining: AtomicBool::new(false),
-            admin: RwLock::new(admin.map(Arc::new)),
+            admin: watch::Sender::new(admin.map(Arc::new)),
             explaining: Explaining::default(),
             fitting,
             registry,
@@ -69,16 +71,32 @@ impl State {
 
     /// Who may ask the listener of health and metrics now; `None` if they have none of their own.
     pub(crate) fn admin(&self) -> Option<Arc<AdminConfig>> {
-        let admin = self.admin.read().unwrap_or_else(PoisonError::into_inner);
-        admin.clone()
+        self.admin.borrow().clone()
+    }
+
+    /// Done when what a connection to that listener has shown is judged otherwise than when it was
+    /// made.
+    pub(crate) async fn judges_otherwise(&self, began_with: &AdminConfig) {
+        let mut changes = self.admin.subscribe();
+        let is_other = |now: &Option<Arc<AdminConfig>>| {
+            now.as_ref().is_some_and(|now| !now.judges_as(began_with))
+        };
+        // The sender is here.
+        let _ = changes.wait_for(is_other).await;
     }
 
     /// Lets others ask from now on, if there is such a listener.
     pub(crate) fn replace_admin(&self, admin: Option<AdminConfig>) {
-        let mut current = self.admin.write().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(current), Some(admin)) = (current.as_mut(), admin) {
-            *current = Arc::new(admin);
-        }
+        let Some(admin) = admin else {
+            return;
+        };
+        self.admin.send_if_modified(|current| {
+            let is_there = current.is_some();
+            if let Some(current) = current {
+                *current = Arc::new(admin);
+            }
+            is_there
+        });
     }
 
     pub(crate) fn is_draining(&self) -> bool {

@@ -213,10 +213,13 @@ async fn a_reload_lets_others_in_and_ends_what_former_connections_were_let_in_by
     let other = keys::identity("CN=other", P256);
     let address = gateway.admin_address().expect("it has one");
     let former = connected(address, Some(&client)).await.expect("TLS");
+    let others = keys::authority("CN=another authority");
+    folder.write("other.pem", others.certificate().to_pem());
     let changed = admin("", "").replace("CN=client", "CN=other");
-    gateway.reload(folder.config(&text(&backend, &changed)));
+    let wider = changed.replace("\"ca.cert.pem\"", "[\"ca.cert.pem\", \"other.pem\"]");
+    gateway.reload(folder.config(&text(&backend, &wider)));
     let answer = send_over(former, get("/metrics")).await.expect("an answer");
-    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(answer.status, StatusCode::MISDIRECTED_REQUEST);
     assert_eq!(
         answer.body,
         "`admin` has changed since this connection was made: connect again\n"
@@ -225,6 +228,42 @@ async fn a_reload_lets_others_in_and_ends_what_former_connections_were_let_in_by
     assert_eq!(answer.expect("an answer").status, StatusCode::FORBIDDEN);
     let answer = asked(&gateway, Some(&other), get("/metrics")).await;
     assert_eq!(answer.expect("an answer").status, StatusCode::OK);
+}
+
+/// Of HTTP/2, where no field of an answer ends the connection.
+#[tokio::test]
+async fn a_kept_connection_is_served_after_a_reload_and_ends_after_another_authority() {
+    let (folder, backend) = (Folder::with_keys(), Backend::echo().await);
+    let gateway = started(&folder, &backend, &admin("", "")).await;
+    let client = keys::identity("CN=client", P256);
+    let address = gateway.admin_address().expect("it has one");
+    let kept = connected(address, Some(&client)).await.expect("TLS");
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let io = hyper_util::rt::TokioIo::new(kept);
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, io)
+        .await
+        .expect("HTTP/2");
+    let ended = tokio::spawn(connection);
+    let url = "https://localhost/metrics";
+    let status = sender.send_request(get(url)).await.map(|it| it.status());
+    assert_eq!(status.expect("an answer"), StatusCode::OK);
+    // Nothing has changed.
+    gateway.reload(folder.config(&text(&backend, &admin("", ""))));
+    let status = sender.send_request(get(url)).await.map(|it| it.status());
+    assert_eq!(status.expect("an answer"), StatusCode::OK);
+    // Others may ask: that is seen with each request.
+    let changed = admin("", "").replace("CN=client", "CN=other");
+    gateway.reload(folder.config(&text(&backend, &changed)));
+    let status = sender.send_request(get(url)).await.map(|it| it.status());
+    assert_eq!(status.expect("an answer"), StatusCode::FORBIDDEN);
+    let others = keys::authority("CN=another authority");
+    folder.write("other.pem", others.certificate().to_pem());
+    let wider = admin("", "").replace("\"ca.cert.pem\"", "[\"ca.cert.pem\", \"other.pem\"]");
+    gateway.reload(folder.config(&text(&backend, &wider)));
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(10), ended).await;
+    assert!(ended.is_ok(), "the connection is kept");
+    let again = asked(&gateway, Some(&client), get("/metrics")).await;
+    assert_eq!(again.expect("an answer").status, StatusCode::OK);
 }
 
 #[test]
@@ -328,6 +367,11 @@ async fn a_name_that_a_stranger_points_here_opens_no_console() {
         "/console/explained/p-r1",
         "/refused",
         "/refused/p-r1",
+        "/backends",
+        "/candidates",
+        "/agreements",
+        "/operations",
+        "/elsewhere",
     ] {
         let status = asked(path, "rebound.example:9901").await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
@@ -339,6 +383,8 @@ async fn a_name_that_a_stranger_points_here_opens_no_console() {
             "{host}"
         );
     }
-    // Prometheus asks by name, and what it reads names no message.
-    assert_eq!(asked("/metrics", "gateway-0:9901").await, StatusCode::OK);
+    // Prometheus and load balancers ask by name, and what they read names no message.
+    for path in ["/metrics", "/healthz"] {
+        assert_eq!(asked(path, "gateway-0:9901").await, StatusCode::OK);
+    }
 }

@@ -18,7 +18,7 @@ use soapstone_testkit::keys::{self, RSA};
 use soapstone_testkit::moment;
 
 use crate::secured;
-use crate::support::{Backend, ENVELOPE, Folder, get, post, send};
+use crate::support::{Backend, ENVELOPE, Folder, post, send, to_admin};
 
 const GOLD: &str = "service = \"/echo\"\nclass = \"gold\"\nuntil = 2999-01-01\nwindow = { calls = 10 }\n\
     [client]\nsubject = \"CN=client\"\nrate = \"1/h\"\nburst = 3\noperations = [\"{urn:echo}echo\"]\nlargest = \"1KiB\"\n\
@@ -82,7 +82,7 @@ async fn calls(folder: &Folder, gateway: &Running, client: &str, count: usize) -
 /// What the gateway tells of its agreement.
 async fn told(gateway: &Running) -> Value {
     let admin = gateway.admin_address().expect("it has one");
-    let answer = send(admin, get("/agreements")).await;
+    let answer = send(admin, to_admin("/agreements")).await;
     let told: Value = serde_json::from_str(&answer.body).expect("JSON");
     told["agreements"][0].clone()
 }
@@ -532,6 +532,18 @@ async fn an_agreement_about_a_route_whose_store_others_share_is_warned_of() {
     // The first `identity` is that of the records.
     let (before, inbound) = shared.split_once("[routes.inbound]").expect("an endpoint");
     let inbound = inbound.replacen("identity", store, 1);
+    let warned = names(&format!("{before}[routes.inbound]{inbound}"));
+    assert!(warned.contains(&"agreement-not-shared"), "{warned:?}");
+    // So does one store of conversations, with replays in memory.
+    let key = "5a".repeat(32);
+    let shared = plain.replace(
+        "mechanism = \"sign\"",
+        "mechanism = \"secure-conversation\", conversations = { store = \"redis\" }",
+    );
+    let store =
+        format!("store = {{ url = \"redis://127.0.0.1:9\", seal_key = \"{key}\" }}\nidentity");
+    let (before, inbound) = shared.split_once("[routes.inbound]").expect("an endpoint");
+    let inbound = inbound.replacen("identity", &store, 1);
     let warned = names(&format!("{before}[routes.inbound]{inbound}"));
     assert!(warned.contains(&"agreement-not-shared"), "{warned:?}");
     let alone = names(&plain);

@@ -5,7 +5,9 @@ use soapstone_gateway::Config;
 
 use super::{Manner, Member, answer, balanced, call, callees, counts, file, metric, usable};
 use crate::secured;
-use crate::support::{Backend, ENVELOPE, Folder, Nobody, config, gateway, get, post, send};
+use crate::support::{
+    Backend, ENVELOPE, Folder, Nobody, config, gateway, get, post, send, to_admin,
+};
 
 #[tokio::test]
 async fn a_reload_keeps_what_is_known_of_backends_that_stay() {
@@ -42,7 +44,7 @@ async fn operators_see_each_backend_and_clients_see_none() {
     let gateway = gateway(&text.replace("LISTEN", "LISTEN\nadmin = \"127.0.0.1:0\"")).await;
     assert_eq!(callees(&gateway, 8).await, counts([("one", 8)]));
     let admin = gateway.admin_address().expect("it is configured");
-    let page = send(admin, get("/backends")).await;
+    let page = send(admin, to_admin("/backends")).await;
     assert_eq!(page.headers["content-type"], "application/json");
     let page: serde_json::Value = serde_json::from_str(&page.body).expect("it is JSON");
     let backends = &page["routes"][0]["backends"];
@@ -221,7 +223,7 @@ async fn a_reload_that_changes_a_source_in_dns_takes_no_backend_out_of_use() {
     gateway.reload(folder.config(&text(&more)));
     assert_eq!(status().await, StatusCode::OK);
     let admin = gateway.admin_address().expect("it is configured");
-    let page = send(admin, get("/backends")).await.body;
+    let page = send(admin, to_admin("/backends")).await.body;
     let page: serde_json::Value = serde_json::from_str(&page).expect("it is JSON");
     assert_eq!(page["routes"][0]["dns"]["stale"], true, "{page}");
 }

@@ -8,7 +8,7 @@ use soapstone_gateway::Running;
 
 use super::bank::{GCM, Site, a_bank, bank, element, envelope_with};
 use crate::secured::{client, service};
-use crate::support::{Backend, Folder, get, post, send};
+use crate::support::{Backend, Folder, get, post, send, to_admin};
 
 fn envelope(operation: &str) -> String {
     format!(
@@ -33,7 +33,7 @@ async fn called(gateway: &Running, body: impl Into<Bytes>) -> StatusCode {
 /// What `/operations` tells of a route: names, and the figures of each; `*` is all others.
 async fn told(gateway: &Running) -> Vec<(String, Value)> {
     let admin = gateway.admin_address().expect("it has one");
-    let answer = send(admin, get("/operations")).await;
+    let answer = send(admin, to_admin("/operations")).await;
     let told: Value = serde_json::from_str(&answer.body).expect("JSON");
     let operations = told["routes"][0]["operations"].as_array().expect("a list");
     let named = operations.iter().map(|one| {
