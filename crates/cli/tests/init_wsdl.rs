@@ -356,7 +356,7 @@ fn what_cannot_be_written_is_told_before_anything_is() {
         ),
         (
             "init x --wsdl saml.wsdl",
-            "the policy has an assertion begin conversations",
+            "a request for a security context has no assertion of a user: `from_request` is for single messages",
         ),
         ("init x --wsdl none.wsdl", "none.wsdl"),
         (

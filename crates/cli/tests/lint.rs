@@ -19,10 +19,17 @@ fn warned() -> String {
     )
 }
 
+/// A request whose addressing headers have an action (WS-Addressing Core, 3.2).
+fn addressed(soap: &str) -> String {
+    let to = "<a:To xmlns:a=\"http://www.w3.org/2005/08/addressing\">";
+    let action = to.replace("To", "Action") + "urn:books:order</a:Action>" + to;
+    envelope(soap).replace(to, &action)
+}
+
 #[test]
 fn a_message_that_keeps_the_rules_ends_with_exit_code_0() {
     let folder = Folder::new();
-    folder.write("plain.xml", envelope(SOAP11));
+    folder.write("plain.xml", addressed(SOAP11));
     let run = folder.run("lint plain.xml").succeeds();
     assert_eq!(run.text(), "");
     assert_eq!(run.err, "soapstone: nothing found in 1 file\n");
@@ -151,7 +158,7 @@ fn json_tells_every_finding_with_its_rule() {
     let folder = Folder::new();
     folder
         .write("broken.xml", BROKEN)
-        .write("plain.xml", envelope(SOAP11));
+        .write("plain.xml", addressed(SOAP11));
     let run = folder.run("lint --json broken.xml plain.xml");
     assert_eq!(run.status, 2);
     let all: Value = serde_json::from_slice(&run.out).expect("JSON");
@@ -193,7 +200,7 @@ fn a_message_that_secure_makes_keeps_the_rules() {
             "client.toml",
             "users = [{ name = \"alice\", password = \"secret\" }]\n[security]\nmechanism = \"username\"\n",
         )
-        .write("plain.xml", envelope(SOAP11));
+        .write("plain.xml", addressed(SOAP11));
     let secured = folder
         .run("secure --config client.toml plain.xml")
         .succeeds();

@@ -107,12 +107,15 @@ pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, Ex
         Ok(None) => Message::from(source),
         Ok(Some(apart)) => apart,
         Err(package) => {
-            let read = parse(source);
-            return match read {
+            let apart = format!("as a package it cannot be taken apart: {package}");
+            return match parse(source.clone()) {
                 Ok(document) => Ok(analysis::analyze(&document, &[], options)),
                 Err(error) => Err(ExplainError {
                     error,
-                    cause: Some(format!("as a package it cannot be taken apart: {package}")),
+                    cause: Some(match unreadable(&source, &parse) {
+                        Some(cause) => format!("{cause}; {apart}"),
+                        None => apart,
+                    }),
                 }),
             };
         }

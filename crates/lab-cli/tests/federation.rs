@@ -46,7 +46,7 @@ fn two_services_in_a_chain_learn_the_user_and_nobody_else_gets_through() {
         ("confirmed", "holder-of-key, the key of CN=front"),
         ("x-subject", "alice"),
         ("x-role", "reader"),
-        ("x-actor", "certificate CN=front"),
+        ("x-actor", "certificate%20CN=front"),
     ] {
         assert_eq!(books[fact], expected, "{books}");
     }
@@ -78,7 +78,7 @@ fn each_step_is_told_in_words() {
     for told in [
         "asked by   alice, shown by password, for https://front.example/books",
         "asked by   CN=front, shown by certificate, for https://books.example/books",
-        "the books service saw   X-Subject: alice, X-Issuer: https://sts.example, X-Role: reader, X-Actor: certificate CN=front",
+        "the books service saw   X-Subject: alice, X-Issuer: https://sts.example, X-Role: reader, X-Actor: certificate%20CN=front",
         "audit      audience-mismatch",
         "the token service was asked 2 times",
         "All 12 steps hold.",

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::support::{
-    Backend, ENVELOPE, Nobody, Redis, gateway, gateway_before, get, post, send, soon,
+    Backend, ENVELOPE, Nobody, Redis, gateway, gateway_before, get, post, send, soon, to_admin,
 };
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() 
         StatusCode::METHOD_NOT_ALLOWED
     );
     assert_eq!(
-        send(admin, get("/echo")).await.status,
+        send(admin, to_admin("/echo")).await.status,
         StatusCode::NOT_FOUND
     );
 }

@@ -126,7 +126,7 @@ fn at(span: &Value, which: &str) -> u64 {
 /// What `/backends` tells.
 fn known(admin: u16) -> Value {
     let mut stream = TcpStream::connect(("127.0.0.1", admin)).expect("somebody listens");
-    let request = "GET /backends HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n";
+    let request = "GET /backends HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("it is read");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers");
