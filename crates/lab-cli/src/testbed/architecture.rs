@@ -144,7 +144,16 @@ impl Front {
 
     /// What it knows of the backends of its routes, as `/backends` tells it.
     pub(crate) async fn backends(&self, client: &Client) -> Result<Value, Failure> {
-        let url = format!("http://{}/backends", self.admin);
+        self.told(client, "backends").await
+    }
+
+    /// What it knows of its agreements, as `/agreements` tells it.
+    pub(crate) async fn agreements(&self, client: &Client) -> Result<Value, Failure> {
+        self.told(client, "agreements").await
+    }
+
+    async fn told(&self, client: &Client, what: &str) -> Result<Value, Failure> {
+        let url = format!("http://{}/{what}", self.admin);
         let told = client.json(&url).await?;
         serde_json::from_slice(&told).map_err(Failure::new)
     }

@@ -304,6 +304,8 @@ impl Choosing {
     /// recorded of them.
     async fn agreed(&mut self, name: &str, windows: u32) -> Result<ProvidersRound, Failure> {
         let mut all = ProvidersRound::default();
+        let (mut made, mut unrecorded) = (0, 0);
+        let watcher = Client::new();
         for number in 0..windows {
             let is_late = number.is_multiple_of(2);
             let delay = if is_late { Recorded::LATE } else { 0 };
@@ -315,14 +317,16 @@ impl Choosing {
                 ));
             }
             all.times.extend(window.times);
+            let front = self.fronts.get(name).and_then(|it| it.broker.as_ref());
+            if let (Some(recorded), Some(front)) = (&mut self.recorded, front) {
+                let told = async || front.agreements(&watcher).await;
+                made += u32::from(is_late);
+                unrecorded += recorded.after_window(u32::from(is_late), told).await?;
+                all.violations = Some(made);
+                all.unrecorded = Some(unrecorded);
+            }
         }
         self.architecture.providers[VICTIM].way.delay(0);
-        let made = windows.div_ceil(2);
-        if let Some(recorded) = &mut self.recorded {
-            let found = recorded.further(made).await?;
-            all.violations = Some(made);
-            all.unrecorded = Some(made.abs_diff(found));
-        }
         Ok(all)
     }
 
