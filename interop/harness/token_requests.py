@@ -339,7 +339,7 @@ def _delegated(peer, version, form):
     words = _delegating(peer, version, form, _asserted(peer, version), NEXT)
     peer.program.must(*words)
     said = _says(words[-1], version, USER[0], NEXT, "holder-of-key")
-    if (CERTIFICATE in said) != (form == "act-as"):
+    if (f"certificate {CERTIFICATE}" in said) != (form == "act-as"):
         raise Failure(f"expected the actor with act-as alone, found {said}")
 
 
