@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: what is told is for people who have the message and the keys at hand. The
 //! gateway does not depend on it, so that nothing of it reaches a peer. The program hands it to the
-//! gateway's console ([`refused`]), without any key.
+//! gateway's console (`refused`), without any key.
 
 mod recorded;
 
