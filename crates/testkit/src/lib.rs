@@ -30,6 +30,8 @@
 #[cfg(feature = "keys")]
 pub mod assertion;
 mod case;
+#[cfg(feature = "tls")]
+mod client_tls;
 mod clock;
 mod directory;
 pub mod envelope;
@@ -45,6 +47,8 @@ mod table;
 use std::path::PathBuf;
 
 pub use case::Case;
+#[cfg(feature = "tls")]
+pub use client_tls::client_tls;
 pub use clock::{Elapsed, at, moment};
 pub use directory::{cases_of_partners, has_vectors_directory};
 pub use failures::Failures;

@@ -1,23 +1,16 @@
 //! Who is let in at the admin listener: by certificate, by token, and by no page of another site.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use jiff::Timestamp;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use soapstone::crypto::Identity;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone_gateway::{Config, Running};
 use soapstone_testkit::keys::{self, P256};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use crate::support::{Answer, Backend, Folder, gateway_before, get, send, send_over};
+use crate::tls::connect_as;
 
 const TOKEN: &str = "5f0c9d3a7e1b4628a1d2c3b4e5f60718";
 
@@ -40,36 +33,6 @@ fn text(backend: &Backend, admin: &str) -> String {
     )
 }
 
-/// A connection of TLS with the certificate of somebody.
-async fn connected(
-    address: SocketAddr,
-    client: Option<&Identity>,
-) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
-    let mut roots = RootCertStore::empty();
-    let authority = keys::authority(keys::AUTHORITY);
-    roots.add_parsable_certificates([CertificateDer::from(authority.certificate().der())]);
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider has them")
-        .with_root_certificates(roots);
-    let config = match client {
-        Some(client) => {
-            let chain = vec![CertificateDer::from(client.certificate().der().to_vec())];
-            let key = client.key_to_pem(None).expect("a key");
-            let key = PrivateKeyDer::from_pem_slice(key.expose()).expect("a key");
-            builder.with_client_auth_cert(chain, key)
-        }
-        None => Ok(builder.with_no_client_auth()),
-    };
-    let config = config.expect("they belong together");
-    let stream = TcpStream::connect(address).await?;
-    let name = ServerName::try_from("localhost").expect("a name");
-    TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
-}
-
 /// The answer to a request; `None` where TLS was refused, which a client of TLS 1.3 learns late.
 async fn asked(
     gateway: &Running,
@@ -77,7 +40,7 @@ async fn asked(
     request: Request<Full<bytes::Bytes>>,
 ) -> Option<Answer> {
     let address = gateway.admin_address().expect("it has one");
-    let stream = connected(address, client).await.ok()?;
+    let stream = connect_as(address, b"http/1.1", client).await.ok()?;
     send_over(stream, request).await.ok()
 }
 
@@ -212,7 +175,9 @@ async fn a_reload_lets_others_in_and_ends_what_former_connections_were_let_in_by
     let client = keys::identity("CN=client", P256);
     let other = keys::identity("CN=other", P256);
     let address = gateway.admin_address().expect("it has one");
-    let former = connected(address, Some(&client)).await.expect("TLS");
+    let former = connect_as(address, b"http/1.1", Some(&client))
+        .await
+        .expect("TLS");
     let others = keys::authority("CN=another authority");
     folder.write("other.pem", others.certificate().to_pem());
     let changed = admin("", "").replace("CN=client", "CN=other");
@@ -237,7 +202,9 @@ async fn a_kept_connection_is_served_after_a_reload_and_ends_after_another_autho
     let gateway = started(&folder, &backend, &admin("", "")).await;
     let client = keys::identity("CN=client", P256);
     let address = gateway.admin_address().expect("it has one");
-    let kept = connected(address, Some(&client)).await.expect("TLS");
+    let kept = connect_as(address, b"h2", Some(&client))
+        .await
+        .expect("TLS");
     let executor = hyper_util::rt::TokioExecutor::new();
     let io = hyper_util::rt::TokioIo::new(kept);
     let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, io)

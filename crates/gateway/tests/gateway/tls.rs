@@ -8,9 +8,10 @@ use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WantsServerCert;
-use rustls::{ClientConfig, ConfigBuilder, RootCertStore, ServerConfig};
+use rustls::{ConfigBuilder, ServerConfig};
 use soapstone::crypto::Identity;
 use soapstone::crypto::issue::{self, Template};
+use soapstone_testkit::client_tls;
 use soapstone_testkit::keys::{self, P256, RSA};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -54,25 +55,17 @@ pub(crate) async fn connect(
     protocol: &[u8],
     with_certificate: bool,
 ) -> std::io::Result<TlsStream<TcpStream>> {
-    let mut roots = RootCertStore::empty();
-    let authority = keys::authority(keys::AUTHORITY);
-    roots.add_parsable_certificates([CertificateDer::from(authority.certificate().der())]);
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider has them")
-        .with_root_certificates(roots);
-    let mut config = if with_certificate {
-        let client = keys::identity("CN=client", RSA);
-        let chain = vec![CertificateDer::from(client.certificate().der().to_vec())];
-        let key = client.key_to_pem(None).expect("a key");
-        let key = PrivateKeyDer::from_pem_slice(key.expose()).expect("a key");
-        builder
-            .with_client_auth_cert(chain, key)
-            .expect("they belong together")
-    } else {
-        builder.with_no_client_auth()
-    };
+    let client = with_certificate.then(|| keys::identity("CN=client", RSA));
+    connect_as(address, protocol, client.as_deref()).await
+}
+
+/// A connection with that certificate of a client.
+pub(crate) async fn connect_as(
+    address: std::net::SocketAddr,
+    protocol: &[u8],
+    client: Option<&Identity>,
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut config = client_tls(client);
     config.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(address).await?;
     let name = ServerName::try_from("localhost").expect("a name");

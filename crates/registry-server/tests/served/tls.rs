@@ -5,11 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use soapstone::crypto::Identity;
-use soapstone_testkit::keys;
+use soapstone_testkit::{client_tls, keys};
 
 use super::*;
 
@@ -23,28 +22,9 @@ async fn begin(folder: &Folder, text: &str) -> Running {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// TLS of a client that trusts the testkit's authority, and may show a certificate.
+/// A client of TLS, which may show a certificate.
 fn trusting(shown: Option<&Identity>) -> Arc<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    let authority = keys::authority(keys::AUTHORITY);
-    roots.add_parsable_certificates([CertificateDer::from(authority.certificate().der())]);
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider has them")
-        .with_root_certificates(roots);
-    let config = match shown {
-        None => builder.with_no_client_auth(),
-        Some(shown) => {
-            let chain = vec![CertificateDer::from(shown.certificate().der().to_vec())];
-            let key = shown.key_to_pem(None).expect("a key");
-            let key = PrivateKeyDer::from_pem_slice(key.expose()).expect("a key");
-            builder
-                .with_client_auth_cert(chain, key)
-                .expect("they belong together")
-        }
-    };
-    Arc::new(config)
+    Arc::new(client_tls(shown))
 }
 
 fn of(name: &str) -> Arc<Identity> {
