@@ -24,6 +24,17 @@ fn endpoints(folder: &Folder, mechanism: &'static str, security: &str) {
     Endpoint::server(mechanism, security).write(folder, "server.toml");
 }
 
+/// A signed package `secured.mime`, and the files of both ends.
+fn secured(more: &str) -> Folder {
+    let folder = Folder::new();
+    endpoints(&folder, "sign", more);
+    folder.write("plain.mime", package(SOAP11, "text/xml"));
+    folder
+        .run("secure --config client.toml plain.mime -o secured.mime")
+        .succeeds();
+    folder
+}
+
 #[test]
 fn a_package_is_secured_and_opened_in_both_versions_of_soap() {
     let folder = Folder::new();
@@ -64,12 +75,7 @@ fn a_package_is_secured_and_opened_in_both_versions_of_soap() {
 
 #[test]
 fn a_package_is_explained_with_the_digests_of_its_parts() {
-    let folder = Folder::new();
-    endpoints(&folder, "sign", "");
-    folder.write("plain.mime", package(SOAP11, "text/xml"));
-    folder
-        .run("secure --config client.toml plain.mime -o secured.mime")
-        .succeeds();
+    let folder = secured("");
     let run = folder.run("explain --config server.toml --json secured.mime");
     let told = run.succeeds().json();
     let references = told["signatures"][0]["references"].as_array();
@@ -88,12 +94,7 @@ fn a_package_is_explained_with_the_digests_of_its_parts() {
 
 #[test]
 fn a_package_that_was_changed_is_refused_by_name() {
-    let folder = Folder::new();
-    endpoints(&folder, "sign", "");
-    folder.write("plain.mime", package(SOAP11, "text/xml"));
-    folder
-        .run("secure --config client.toml plain.mime -o secured.mime")
-        .succeeds();
+    let folder = secured("");
     let secured = folder.read("secured.mime");
     let boundary = secured
         .split("boundary=\"")
@@ -146,12 +147,7 @@ fn attachments_are_bounded_by_the_endpoint_file() {
 
 #[test]
 fn unsigned_attachments_are_taken_where_the_file_says_so() {
-    let folder = Folder::new();
-    endpoints(&folder, "sign", "attachments = { signed = \"none\" }");
-    folder.write("plain.mime", package(SOAP11, "text/xml"));
-    folder
-        .run("secure --config client.toml plain.mime -o secured.mime")
-        .succeeds();
+    let folder = secured("attachments = { signed = \"none\" }");
     let told = folder
         .run("open --config server.toml secured.mime --json")
         .succeeds()
