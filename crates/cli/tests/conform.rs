@@ -97,8 +97,19 @@ fn an_answer_is_held_against_its_request() {
     assert_eq!(verdict(&report, "exchange-confirmed"), "not applicable");
     let run = folder.run("conform bsp signed.xml answer.xml --in-order --confirmed");
     let text = run.refuses_somehow().text().to_owned();
-    let row = "| signed.xml | answer.xml | order of the documents | exchange-confirmed |";
+    let row = "| signed.xml | answer.xml | order of the documents | exchange-confirmed |  |";
     assert!(text.contains(row), "{text}");
+    // A description between them is not counted, and a request at the end has no answer.
+    folder.write(
+        "service.wsdl",
+        "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" targetNamespace=\"urn:t\"/>",
+    );
+    folder.write("last.xml", folder.read("signed.xml"));
+    let files = "signed.xml service.wsdl answer.xml last.xml";
+    let run = folder.run(&format!("conform bsp {files} --in-order --json"));
+    let report = run.succeeds().json();
+    assert_eq!(report["exchanges"][0]["answer"], "answer.xml");
+    assert_eq!(report["unpaired"], serde_json::json!(["last.xml"]));
     // Without the order nothing pairs them.
     let run = folder.run("conform bsp signed.xml answer.xml --json");
     assert_eq!(run.succeeds().json()["exchanges"], serde_json::json!([]));

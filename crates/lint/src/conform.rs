@@ -11,7 +11,7 @@ use soapstone_xml::{Document, Element};
 use crate::Report;
 use crate::exchange::{Exchange, Pairing, exchanges};
 use crate::names::{ADDRESSING, ADDRESSING_DRAFTS, DS, EBMS, WSSE, WSU, XENC};
-use crate::rule::{Area, Profile, Rule};
+use crate::rule::{Area, Level, Profile, Rule};
 use crate::table::{exchange_rules, rules_table};
 
 /// Most places of a breach that are listed.
@@ -35,16 +35,27 @@ pub enum Verdict {
     Kept,
     /// A document breaks it.
     Broken,
+    /// A document does otherwise, and no clause says that it may not.
+    Remarked,
     /// No document has what it is about.
     NotApplicable,
 }
 
 impl Verdict {
+    /// The verdict on a rule that is not kept.
+    pub(crate) fn of_breach(rule: &Rule) -> Self {
+        match rule.level {
+            Level::Remark => Self::Remarked,
+            Level::Must | Level::Should => Self::Broken,
+        }
+    }
+
     /// Its word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kept => "pass",
             Self::Broken => "FAIL",
+            Self::Remarked => "remark",
             Self::NotApplicable => "not applicable",
         }
     }
@@ -71,8 +82,9 @@ pub struct Conformance {
     pub rules: Vec<RuleVerdict>,
     /// Requests with their answers.
     pub exchanges: Vec<Exchange>,
-    /// Names of answers whose request is not in the traffic.
-    pub without_request: Vec<String>,
+    /// Names of messages whose other half is not in the traffic: answers, and a request at the end
+    /// where the documents are in order.
+    pub unpaired: Vec<String>,
     /// The documents: name, digest, and what each is.
     pub documents: Vec<(String, String, &'static str)>,
     /// Whether breaches were counted that are not listed, so that a rule may be broken unseen.
@@ -99,7 +111,7 @@ impl Conformance {
                 })
                 .collect();
             let verdict = match (places.is_empty(), areas.contains(&rule.area)) {
-                (false, _) => Verdict::Broken,
+                (false, _) => Verdict::of_breach(rule),
                 (true, true) => Verdict::Kept,
                 (true, false) => Verdict::NotApplicable,
             };
@@ -114,7 +126,7 @@ impl Conformance {
             profile,
             rules: rules.collect(),
             exchanges: Vec::new(),
-            without_request: Vec::new(),
+            unpaired: Vec::new(),
             documents: documents
                 .map(|one| {
                     let subject = one.report.subject.name();
@@ -130,7 +142,7 @@ impl Conformance {
     /// With the verdicts on the exchanges of the same traffic.
     #[must_use]
     pub fn with_exchanges(mut self, traffic: &[Evidence], pairing: Pairing) -> Self {
-        (self.exchanges, self.without_request) = exchanges(traffic, pairing);
+        (self.exchanges, self.unpaired) = exchanges(traffic, pairing);
         if self.exchanges.is_empty() {
             return self;
         }
@@ -139,7 +151,7 @@ impl Conformance {
             let (mut is_kept, mut places) = (false, Vec::new());
             for (exchange, (_, verdict, found)) in verdicts {
                 is_kept |= *verdict == Verdict::Kept;
-                if *verdict == Verdict::Broken {
+                if matches!(verdict, Verdict::Broken | Verdict::Remarked) {
                     let Exchange {
                         request, answer, ..
                     } = exchange;
@@ -147,7 +159,7 @@ impl Conformance {
                 }
             }
             let verdict = match (places.is_empty(), is_kept) {
-                (false, _) => Verdict::Broken,
+                (false, _) => Verdict::of_breach(rule),
                 (true, true) => Verdict::Kept,
                 (true, false) => Verdict::NotApplicable,
             };
@@ -166,7 +178,7 @@ impl Conformance {
         rules.filter(|one| one.verdict == verdict).count()
     }
 
-    /// Whether no rule is broken.
+    /// Whether no rule is broken. Remarks break none.
     pub fn holds(&self) -> bool {
         self.count(Verdict::Broken) == 0 && !self.is_cut
     }
@@ -183,9 +195,10 @@ impl Conformance {
         };
         let _ = writeln!(
             text,
-            "{verdict} {} rules are kept, {} are broken, {} are about what the traffic does not have.\n",
+            "{verdict} {} rules are kept, {} are broken, {} are remarked on, {} are about what the traffic does not have.\n",
             self.count(Verdict::Kept),
             self.count(Verdict::Broken),
+            self.count(Verdict::Remarked),
             self.count(Verdict::NotApplicable)
         );
         if self.is_cut {
@@ -226,26 +239,30 @@ impl Conformance {
     fn write_exchanges(&self, text: &mut String) {
         if !self.exchanges.is_empty() {
             text.push_str(
-                "\n## Exchanges\n\n| request | answer | paired by | broken |\n|---|---|---|---|\n",
+                "\n## Exchanges\n\n| request | answer | paired by | broken | remarks |\n|---|---|---|---|---|\n",
             );
         }
         for one in &self.exchanges {
-            let rules = one.rules.iter();
-            let broken: Vec<&str> = rules
-                .filter(|(_, verdict, _)| *verdict == Verdict::Broken)
-                .map(|(rule, ..)| rule.id)
-                .collect();
+            let of = |wanted: Verdict| {
+                let rules = one.rules.iter();
+                let found = rules.filter(|(_, verdict, _)| *verdict == wanted);
+                found
+                    .map(|(rule, ..)| rule.id)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} |",
                 cell(&one.request),
                 cell(&one.answer),
                 one.by.name(),
-                broken.join(", ")
+                of(Verdict::Broken),
+                of(Verdict::Remarked)
             );
         }
-        if !self.without_request.is_empty() {
-            let names: Vec<String> = self.without_request.iter().map(|name| cell(name)).collect();
+        if !self.unpaired.is_empty() {
+            let names: Vec<String> = self.unpaired.iter().map(|name| cell(name)).collect();
             let _ = writeln!(
                 text,
                 "\nWithout their other half in the traffic: {}.",
@@ -286,7 +303,7 @@ impl Conformance {
             "is_cut": self.is_cut,
             "documents": documents.collect::<Vec<_>>(),
             "exchanges": exchanges.collect::<Vec<_>>(),
-            "without_request": self.without_request,
+            "unpaired": self.unpaired,
             "rules": rules.collect::<Vec<_>>(),
         })
     }

@@ -3,19 +3,25 @@
 //! The rule kept here: what is encrypted is not judged. A signature in cipher text is neither
 //! confirmed nor missing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::conform::{Evidence, Verdict};
+use crate::element::Element;
 use crate::findings::{quoted, shortened};
 use crate::message::{Message, Target};
-use crate::names::{ADDRESSING, DS, XENC};
+use crate::names::{
+    ADDRESSING, ADDRESSING_2004, ADDRESSING_REPLY, ADDRESSING_UNSPECIFIED, DS, XENC,
+};
 use crate::rule::Rule;
 use crate::table::exchange_rules;
 
 /// What pairing asks of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeFacts {
+    /// Whether it has headers of WS-Addressing 1.0 or of August 2004.
+    is_addressed: bool,
     message_id: Option<String>,
+    /// The messages that it says it is the reply to.
     relates_to: Vec<String>,
     action: Option<String>,
     is_fault: bool,
@@ -29,10 +35,29 @@ pub struct ExchangeFacts {
     body_encrypted: bool,
     /// Whether something of a security header is encrypted.
     is_hidden: bool,
-    /// Weak algorithms of signatures and digests, and of encryption.
-    weak_signing: BTreeSet<String>,
-    weak_encryption: BTreeSet<String>,
+    signing: Algorithms,
+    encryption: Algorithms,
 }
+
+/// The algorithms of one kind, of signatures and digests or of encryption.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Algorithms {
+    is_used: bool,
+    weak: BTreeSet<String>,
+}
+
+impl Algorithms {
+    fn note(&mut self, uri: &str, weak: &[&str]) {
+        self.is_used = true;
+        if weak.iter().any(|end| uri.ends_with(end)) {
+            self.weak.insert(shortened(uri));
+        }
+    }
+}
+
+/// How the weak algorithms of signatures and digests end, and those of encryption.
+const WEAK_SIGNING: [&str; 2] = ["sha1", "md5"];
+const WEAK_ENCRYPTION: [&str; 2] = ["-cbc", "#rsa-1_5"];
 
 impl ExchangeFacts {
     pub(crate) fn read(message: &Message<'_>) -> Self {
@@ -41,12 +66,13 @@ impl ExchangeFacts {
             .header
             .into_iter()
             .flat_map(|header| header.children())
-            .filter(|block| block.namespace() == ADDRESSING)
+            .filter(|block| matches!(block.namespace(), ADDRESSING | ADDRESSING_2004))
         {
+            facts.is_addressed = true;
             let text = block.text().trim().to_owned();
             match block.local() {
                 "MessageID" => facts.message_id = Some(text),
-                "RelatesTo" => facts.relates_to.push(text),
+                "RelatesTo" if is_reply(block) => facts.relates_to.push(text),
                 "Action" => facts.action = Some(text),
                 _ => {}
             }
@@ -65,24 +91,30 @@ impl ExchangeFacts {
                     signed.insert(target.range().start);
                 }
                 let method = child.child(DS, "DigestMethod").unwrap_or(child);
-                facts.note(&method.attribute("", "Algorithm").unwrap_or_default());
+                let algorithm = method.attribute("", "Algorithm").unwrap_or_default();
+                facts.signing.note(&algorithm, &WEAK_SIGNING);
             }
         }
-        let is_signed =
-            |element: &crate::element::Element<'_>| signed.contains(&element.range().start);
+        let is_signed = |element: &Element<'_>| signed.contains(&element.range().start);
         facts.confirmations_signed = message.confirmations.iter().all(is_signed);
         facts.confirmations = message
             .confirmations
             .iter()
             .map(|one| one.attribute("", "Value").map(|value| joined(&value)))
             .collect();
+        let headers: HashSet<u32> = message
+            .security
+            .iter()
+            .map(|header| header.range().start)
+            .collect();
         for encrypted in message.encrypted_data.iter().chain(&message.encrypted_keys) {
             if let Some(method) = encrypted.child(XENC, "EncryptionMethod") {
-                facts.note(&method.attribute("", "Algorithm").unwrap_or_default());
+                let algorithm = method.attribute("", "Algorithm").unwrap_or_default();
+                facts.encryption.note(&algorithm, &WEAK_ENCRYPTION);
             }
-            let parent = encrypted.parent();
-            facts.is_hidden |= encrypted.is(XENC, "EncryptedData")
-                && message.security.iter().any(|one| parent == Some(*one));
+            let of_header = |parent: Element<'_>| headers.contains(&parent.range().start);
+            facts.is_hidden |=
+                encrypted.is(XENC, "EncryptedData") && encrypted.parent().is_some_and(of_header);
         }
         if let Some(body) = message.body {
             facts.body_signed = is_signed(&body);
@@ -92,19 +124,25 @@ impl ExchangeFacts {
         facts
     }
 
-    /// Notes an algorithm if it is weak.
-    fn note(&mut self, uri: &str) {
-        let weak = |words: &[&str]| words.iter().any(|word| uri.ends_with(word));
-        if weak(&["sha1", "md5"]) {
-            self.weak_signing.insert(shortened(uri));
-        } else if weak(&["-cbc", "#rsa-1_5"]) {
-            self.weak_encryption.insert(shortened(uri));
-        }
-    }
-
     fn is_answer(&self) -> bool {
         !self.relates_to.is_empty() || !self.confirmations.is_empty()
     }
+}
+
+/// Whether a `wsa:RelatesTo` says that its message is the reply to another (1.0 Core, 3.1; in
+/// August 2004 a qualified name said so).
+///
+/// `soapstone-trust` decides the same for the engine. This crate has no key and stands beside that
+/// one, so a test holds both against each other.
+fn is_reply(block: Element<'_>) -> bool {
+    let Some(kind) = block.attribute("", "RelationshipType") else {
+        return true;
+    };
+    if block.namespace() == ADDRESSING {
+        return kind == ADDRESSING_REPLY;
+    }
+    let (prefix, local) = kind.split_once(':').unwrap_or(("", &kind));
+    local == "Reply" && block.namespace_of(prefix) == Some(block.namespace())
 }
 
 /// How the messages of the traffic are paired, and what is demanded of answers.
@@ -152,7 +190,8 @@ pub struct Exchange {
     pub rules: Vec<(&'static Rule, Verdict, String)>,
 }
 
-/// The exchanges of the traffic, and the names of answers whose request is not in it.
+/// The exchanges of the traffic, and the names of messages whose other half is not in it: answers,
+/// and with the order of the documents also a request at their end.
 pub(crate) fn exchanges(traffic: &[Evidence], pairing: Pairing) -> (Vec<Exchange>, Vec<String>) {
     let messages: Vec<(&str, &ExchangeFacts)> = traffic
         .iter()
@@ -163,8 +202,8 @@ pub(crate) fn exchanges(traffic: &[Evidence], pairing: Pairing) -> (Vec<Exchange
         let judged = pairs
             .iter()
             .map(|[request, answer]| judged(*request, *answer, PairedBy::Order, pairing));
-        let without = rest.iter().map(|(name, _)| (*name).to_owned());
-        return (judged.collect(), without.collect());
+        let unpaired = rest.iter().map(|(name, _)| (*name).to_owned());
+        return (judged.collect(), unpaired.collect());
     }
     let mut by_id = HashMap::new();
     let mut by_signature = HashMap::new();
@@ -176,7 +215,7 @@ pub(crate) fn exchanges(traffic: &[Evidence], pairing: Pairing) -> (Vec<Exchange
             by_signature.entry(signature.as_str()).or_insert(at);
         }
     }
-    let (mut found, mut without) = (Vec::new(), Vec::new());
+    let (mut found, mut unpaired) = (Vec::new(), Vec::new());
     for (at, answer) in messages.iter().enumerate() {
         if !answer.1.is_answer() {
             continue;
@@ -191,10 +230,10 @@ pub(crate) fn exchanges(traffic: &[Evidence], pairing: Pairing) -> (Vec<Exchange
             .filter(|(request, _)| *request != at);
         match request {
             Some((request, by)) => found.push(judged(messages[request], *answer, by, pairing)),
-            None => without.push(answer.0.to_owned()),
+            None => unpaired.push(answer.0.to_owned()),
         }
     }
-    (found, without)
+    (found, unpaired)
 }
 
 fn judged(
@@ -213,7 +252,7 @@ fn judged(
         .map(|rule| match pair.judge(rule.id) {
             None => (rule, Verdict::NotApplicable, String::new()),
             Some(Ok(())) => (rule, Verdict::Kept, String::new()),
-            Some(Err(found)) => (rule, Verdict::Broken, found),
+            Some(Err(found)) => (rule, Verdict::of_breach(rule), found),
         });
     Exchange {
         request: request_name.to_owned(),
@@ -236,8 +275,8 @@ impl Pair<'_> {
         match id {
             "exchange-relates" => self.relates(),
             "exchange-action" => {
-                self.request.action.as_ref()?;
-                Some(held(self.answer.action.is_some(), || "none".to_owned()))
+                let applies = self.request.action.is_some() && !self.is_bare_fault();
+                applies.then(|| held(self.answer.action.is_some(), || "none".to_owned()))
             }
             "exchange-action-own" => {
                 let action = self.answer.action.as_ref();
@@ -262,34 +301,37 @@ impl Pair<'_> {
                 Some(held(self.answer.confirmations_signed, found))
             }
             "exchange-signed" => {
-                let applies = self.request.body_signed && !self.is_plain_fault();
+                let applies = self.request.body_signed && !self.answer.is_fault;
                 let is_signed = self.answer.body_signed;
                 let found = || "a Body that is not signed".to_owned();
                 (applies && (is_signed || !self.answer.is_hidden)).then(|| held(is_signed, found))
             }
             "exchange-encrypted" => {
-                let applies = self.request.body_encrypted && !self.is_plain_fault();
+                let applies = self.request.body_encrypted && !self.answer.is_fault;
                 let found = || "a Body in clear".to_owned();
                 applies.then(|| held(self.answer.body_encrypted, found))
             }
-            _ => Some(self.algorithms()),
+            _ => self.algorithms(),
         }
     }
 
-    /// A fault in clear: the service may have had no key to protect it with.
-    fn is_plain_fault(&self) -> bool {
-        self.answer.is_fault
+    /// A fault without addressing headers, such as one of a gateway that did not get as far as the
+    /// headers of the request.
+    fn is_bare_fault(&self) -> bool {
+        self.answer.is_fault && !self.answer.is_addressed
     }
 
+    /// A request without an id is answered without a relation, or with one to the message that is
+    /// not specified (WS-Addressing Core, 3.1).
     fn relates(&self) -> Option<Result<(), String>> {
-        let id = self.request.message_id.as_ref();
-        if id.is_none() && self.answer.relates_to.is_empty() {
+        let id = self.request.message_id.as_deref();
+        if self.is_bare_fault() || id.is_none() && self.answer.relates_to.is_empty() {
             return None;
         }
-        let relates = id.is_some_and(|id| self.answer.relates_to.contains(id));
+        let wanted = id.unwrap_or(ADDRESSING_UNSPECIFIED);
+        let relates = self.answer.relates_to.iter().any(|one| one == wanted);
         Some(held(relates, || {
             let found = self.answer.relates_to.first().map(String::as_str);
-            let id = id.map(String::as_str);
             format!("{} for the id {}", quoted(found), quoted(id))
         }))
     }
@@ -297,7 +339,10 @@ impl Pair<'_> {
     fn confirmed(&self) -> Option<Result<(), String>> {
         let given = &self.answer.confirmations;
         let is_hidden = self.request.is_hidden || self.answer.is_hidden;
-        if is_hidden || given.is_empty() && !self.is_demanded {
+        // Faults in clear sign nothing, and so confirm nothing.
+        let is_plain_fault = self.answer.is_fault && self.answer.signatures.is_empty();
+        let is_demanded = self.is_demanded && !is_plain_fault;
+        if is_hidden || given.is_empty() && !is_demanded {
             return None;
         }
         if self.request.signatures.is_empty() {
@@ -314,16 +359,23 @@ impl Pair<'_> {
         }))
     }
 
-    fn algorithms(&self) -> Result<(), String> {
+    /// Algorithms of a kind are compared where both messages show some: a request that is signed
+    /// alone says nothing about encryption.
+    fn algorithms(&self) -> Option<Result<(), String>> {
+        let mut is_compared = false;
         for (theirs, ours) in [
-            (&self.request.weak_signing, &self.answer.weak_signing),
-            (&self.request.weak_encryption, &self.answer.weak_encryption),
+            (&self.request.signing, &self.answer.signing),
+            (&self.request.encryption, &self.answer.encryption),
         ] {
-            if let Some(weak) = ours.first().filter(|_| theirs.is_empty()) {
-                return Err(quoted(Some(weak)));
+            if self.request.is_hidden || !theirs.is_used || !ours.is_used {
+                continue;
+            }
+            is_compared = true;
+            if let Some(weak) = ours.weak.first().filter(|_| theirs.weak.is_empty()) {
+                return Some(Err(quoted(Some(weak))));
             }
         }
-        Ok(())
+        is_compared.then_some(Ok(()))
     }
 }
 

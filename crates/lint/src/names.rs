@@ -22,6 +22,9 @@ pub(crate) const ADDRESSING_DRAFTS: [&str; 3] = [
 ];
 /// The action of faults about addressing.
 pub(crate) const ADDRESSING_FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
+pub(crate) const ADDRESSING_REPLY: &str = "http://www.w3.org/2005/08/addressing/reply";
+/// What the reply to a request without an id relates to.
+pub(crate) const ADDRESSING_UNSPECIFIED: &str = "http://www.w3.org/2005/08/addressing/unspecified";
 pub(crate) const ADDRESSING_NONE: &str = "http://www.w3.org/2005/08/addressing/none";
 pub(crate) const ADDRESSING_METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
 pub(crate) const ADDRESSING_WSDL_DRAFT: &str = "http://www.w3.org/2006/05/addressing/wsdl";

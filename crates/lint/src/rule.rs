@@ -35,6 +35,8 @@ pub enum Level {
     Must,
     /// `SHOULD` or `SHOULD NOT`.
     Should,
+    /// No clause demands it, and another product may do otherwise and be right.
+    Remark,
 }
 
 impl fmt::Display for Level {
@@ -42,6 +44,7 @@ impl fmt::Display for Level {
         out.write_str(match self {
             Self::Must => "MUST",
             Self::Should => "SHOULD",
+            Self::Remark => "remark",
         })
     }
 }

@@ -23,7 +23,8 @@ PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery or swa. 
 rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
 
 Requests and answers among the messages are paired: by wsa:RelatesTo, by a confirmed signature, or in the order of the files with \
---in-order. Each answer is held against its request.
+--in-order, where WSDLs and policies are passed over. Each answer is held against its request. What no clause demands of an answer is \
+a remark, which the exit code does not depend on.
 
 No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \
 a document could not be looked at.";
@@ -45,10 +46,12 @@ pub struct Arguments {
     /// Messages and descriptions
     #[arg(value_name = "TRAFFIC", required = true)]
     traffic: Vec<PathBuf>,
-    /// The files are a request, its answer, the next request and so on
+    /// The messages are a request, its answer, the next request and so on; WSDLs and policies are
+    /// not counted
     #[arg(long)]
     in_order: bool,
-    /// Each answer has to confirm the signatures of its request
+    /// Each answer has to confirm the signatures of its request, except a fault without a
+    /// signature
     #[arg(long)]
     confirmed: bool,
     /// Where the report goes; standard output if not named

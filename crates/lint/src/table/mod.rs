@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use crate::rule::Rule;
 
 /// Entries of one area. `MUST` is an error and `SHOULD` a warning. `MUST_LIKELY` is a warning, for
-/// rules that a message can only make likely to be broken.
+/// rules that a message can only make likely to be broken. `REMARK` is for rules without a clause,
+/// which no verdict depends on.
 macro_rules! rules {
     ($name:ident $profiles:expr, $area:ident;
      $($id:literal $level:tt $looks_at:literal $clause:literal $explanation:literal $remedy:literal;)*) => {
@@ -28,6 +29,7 @@ macro_rules! rules {
         )*];
     };
     (@level SHOULD) => { crate::rule::Level::Should };
+    (@level REMARK) => { crate::rule::Level::Remark };
     (@level $level:tt) => { crate::rule::Level::Must };
     (@severity MUST) => { crate::rule::Severity::Error };
     (@severity $level:tt) => { crate::rule::Severity::Warning };
