@@ -275,12 +275,24 @@ fn rules_of_later_basic_profiles_leave_others_alone() {
     let refused = BTreeSet::from(["bp-binding-version"]);
     let of_12 = Choice::Of(Profiles::of(Profile::Bp12));
     assert_eq!(broken(&addressing::service12(), of_12), refused);
+    // One binding of the SOAP version of the profile is enough.
+    for name in [Profile::Bp12, Profile::Bp20] {
+        let of_one = Choice::Of(Profiles::of(name));
+        assert_eq!(
+            broken(&addressing::service_of_both(), of_one),
+            BTreeSet::new()
+        );
+    }
     // A header for another role is another header, and answers that go nowhere relate to nothing.
     let request = addressing::REQUEST;
     for (from, to) in [
         (
             "<a:MessageID>",
             "<a:MessageID s:actor=\"urn:r\">urn:uuid:2</a:MessageID><a:MessageID>",
+        ),
+        (
+            "<a:MessageID>urn:uuid:1</a:MessageID><a:ReplyTo><a:Address>http://client.example/</a:Address></a:ReplyTo>",
+            "<a:FaultTo><a:Address>http://client.example/</a:Address></a:FaultTo>",
         ),
         (
             "<a:MessageID>urn:uuid:1</a:MessageID><a:ReplyTo><a:Address>http://client.example/",
@@ -297,6 +309,26 @@ fn rules_of_later_basic_profiles_leave_others_alone() {
         "<wsp:ExactlyOne><wsam:AnonymousResponses/><wsam:NonAnonymousResponses/></wsp:ExactlyOne>";
     let chosen = service.replacen("<wsam:AnonymousResponses/>", choice, 1);
     assert_eq!(broken(&chosen, both), BTreeSet::new());
+}
+
+/// The engine reads and writes headers of August 2004, and SOAP 1.2 says that languages of a reason
+/// should differ: neither is an error.
+#[test]
+fn what_a_specification_leaves_open_is_no_error() {
+    let draft = addressing::REQUEST.replace(
+        "http://www.w3.org/2005/08/addressing",
+        "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+    );
+    let fault = addressing::FAULT12.replacen(
+        "</s:Reason>",
+        "<s:Text xml:lang=\"en\">no</s:Text></s:Reason>",
+        1,
+    );
+    for source in [draft, fault] {
+        let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("a message");
+        assert_eq!(report.count(Severity::Error), 0);
+        assert!(report.count(Severity::Warning) > 0);
+    }
 }
 
 #[test]

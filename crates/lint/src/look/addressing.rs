@@ -48,10 +48,11 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         findings.add("bp-action", *first, "a wsa:Action", "none");
         return;
     };
+    // Of `FaultTo` alone nothing follows: a one-way message may say where its faults go.
     let answered = blocks.iter().find(|block| {
         let address = block.child(ADDRESSING, "Address");
         let goes_nowhere = address.is_some_and(|one| one.text().trim() == ADDRESSING_NONE);
-        matches!(block.local(), "ReplyTo" | "FaultTo") && !goes_nowhere
+        block.local() == "ReplyTo" && !goes_nowhere
     });
     if let Some(answered) = answered.filter(|_| named("MessageID").is_none()) {
         findings.add("bp-message-id", *answered, "a wsa:MessageID", "none");

@@ -120,7 +120,7 @@ fn look_at_reason(reason: Element<'_>, findings: &mut Findings) {
     let mut count = 0;
     for text in reason.children() {
         count += 1;
-        let expected = "an env:Text with an xml:lang of its own";
+        let expected = "an env:Text with an xml:lang";
         match text.attribute(XML, "lang") {
             _ if !text.is(SOAP12, "Text") => {
                 findings.add(rule, text, expected, quoted(Some(text.qualified_name())));
@@ -128,8 +128,11 @@ fn look_at_reason(reason: Element<'_>, findings: &mut Findings) {
             None => findings.add(rule, text, expected, "none"),
             Some(language) => {
                 let found = quoted(Some(&language));
-                if !languages.insert(language) {
-                    findings.add(rule, text, expected, format!("a second {found}"));
+                // Tags of languages are the same in small and large letters (BCP 47, 2.1.1).
+                if !languages.insert(language.to_ascii_lowercase()) {
+                    let expected = "a language of its own";
+                    let found = format!("a second {found}");
+                    findings.add("bp20-fault-languages", text, expected, found);
                 }
             }
         }

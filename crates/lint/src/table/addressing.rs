@@ -20,12 +20,12 @@ rules! { ADDRESSING OWN, Addressing;
 "bp-endpoint-address" MUST "wsa:From, wsa:ReplyTo, wsa:FaultTo" "WS-Addressing Core, 2.2"
     "An endpoint reference has one address, which is an absolute IRI."
     "Add a wsa:Address.";
-"bp-addressing-version" MUST "addressing headers" "WS-Addressing Core, 1.2"
+"bp-addressing-version" SHOULD "addressing headers" "WS-Addressing Core, 1.2"
     "Addressing headers are of WS-Addressing 1.0, and not of a draft."
     "Write the namespace http://www.w3.org/2005/08/addressing.";
-"bp-message-id" MUST_LIKELY "wsa:MessageID" "WS-Addressing Core, 3.4"
-    "A message that says where answers go has an id, which the answer relates to."
-    "Add a wsa:MessageID.";
+"bp-message-id" SHOULD "wsa:MessageID" "WS-Addressing Core, 3.4; WS-Addressing Metadata, 5.1"
+    "A message that says where replies go has an id, which the reply relates to. One-way messages may do without."
+    "Add a wsa:MessageID, if the operation has an output.";
 "bp-fault-action" MUST "wsa:Action" "WS-Addressing SOAP Binding, 6"
     "A fault about addressing has the action of addressing faults."
     "Write http://www.w3.org/2005/08/addressing/fault.";
@@ -57,8 +57,8 @@ rules! { DESCRIPTION OWN, Description;
     "An operation without an output has no fault, as nothing would carry it."
     "Add an output, or remove the fault.";
 "bp-binding-version" MUST "wsdl:binding" "WSDL 1.1, 3; WSDL 1.1 Binding Extension for SOAP 1.2"
-    "Basic Profile 1.2 is about bindings of SOAP 1.1, and 2.0 is about those of SOAP 1.2."
-    "Bind the port type in the SOAP version of the profile.";
+    "Basic Profile 1.2 is about bindings of SOAP 1.1, and 2.0 is about those of SOAP 1.2: a description has one of these. It may have others, too."
+    "Bind a port type in the SOAP version of the profile.";
 }
 
 rules! { DESCRIPTION12 Profiles::of(Profile::Bp20), Description;

@@ -80,4 +80,7 @@ rules! { ENVELOPE12 Profiles::of(Profile::Bp20), Envelope;
 "bp20-fault-reason" MUST "env:Text" "SOAP 1.2 Part 1, 5.4.2, 5.4.2.1"
     "A reason has texts, each of which names its language."
     "Add xml:lang to the env:Text.";
+"bp20-fault-languages" SHOULD "env:Text/@xml:lang" "SOAP 1.2 Part 1, 5.4.2"
+    "The texts of a reason are of different languages."
+    "Join the texts of one language.";
 }

@@ -121,7 +121,13 @@ pub(crate) const OF_FAULTS12: &[Sample] = &[
     (
         "bp20-fault-reason",
         "</s:Reason>",
-        "<s:Text xml:lang=\"en\">no</s:Text></s:Reason>",
+        "<a:Text/></s:Reason>",
+        &[],
+    ),
+    (
+        "bp20-fault-languages",
+        "</s:Reason>",
+        "<s:Text xml:lang=\"EN\">no</s:Text></s:Reason>",
         &[],
     ),
 ];
@@ -223,6 +229,21 @@ pub(crate) const OF_SERVICES: &[Sample] = &[
         &["R2740"],
     ),
 ];
+
+/// The service, one of whose bindings is of SOAP 1.1 and the other of SOAP 1.2.
+pub(crate) fn service_of_both() -> String {
+    let service = service();
+    let start = service
+        .find("<wsdl:binding name=\"Calls\"")
+        .expect("a binding");
+    let end = service.find("<wsdl:service").expect("its end");
+    let binding = service[start..end].replacen(
+        "<wsdl:binding ",
+        "<wsdl:binding xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap12/\" ",
+        1,
+    );
+    format!("{}{binding}{}", &service[..start], &service[end..])
+}
 
 /// The service bound to SOAP 1.2.
 pub(crate) fn service12() -> String {

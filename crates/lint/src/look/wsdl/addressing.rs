@@ -19,6 +19,7 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
         look_at_draft(element, findings);
         look_at_responses(element, findings);
     }
+    look_at_versions(all, findings);
     for child in all.children() {
         match child.local() {
             "portType" if child.namespace() == WSDL => {
@@ -26,7 +27,6 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
                 look_at_attachment(child, all, findings);
             }
             "binding" if child.namespace() == WSDL => {
-                look_at_version(child, findings);
                 look_at_actions(description, child, findings);
             }
             _ => {}
@@ -130,8 +130,9 @@ fn look_at_attachment(port_type: Element<'_>, definitions: Element<'_>, findings
     }
 }
 
-/// Bindings of the SOAP version that the only chosen profile is about.
-fn look_at_version(binding: Element<'_>, findings: &mut Findings) {
+/// Bindings of the SOAP version that the only chosen profile is about: one at least, if there are
+/// any.
+fn look_at_versions(definitions: Element<'_>, findings: &mut Findings) {
     let profiles = findings.profiles();
     let of_11 = profiles.has(Profile::Bp11) || profiles.has(Profile::Bp12);
     let wanted = match (of_11, profiles.has(Profile::Bp20)) {
@@ -139,8 +140,16 @@ fn look_at_version(binding: Element<'_>, findings: &mut Findings) {
         (false, true) => WSDL_SOAP12,
         _ => return,
     };
-    let soap = binding.children().find(|child| is_soap(*child, "binding"));
-    if let Some(soap) = soap.filter(|soap| soap.namespace() != wanted) {
+    let bindings = definitions
+        .children()
+        .filter(|child| child.is(WSDL, "binding"));
+    let of_soap: Vec<_> = bindings
+        .filter_map(|binding| binding.children().find(|child| is_soap(*child, "binding")))
+        .collect();
+    if of_soap.iter().any(|soap| soap.namespace() == wanted) {
+        return;
+    }
+    for soap in of_soap {
         let found = quoted(Some(soap.namespace()));
         findings.add("bp-binding-version", soap, quoted(Some(wanted)), found);
     }
