@@ -21,6 +21,7 @@ use soapstone_lint::{
     Choice, LintError, MOST_FINDINGS, NOT_LOOKED_FOR, Profile, ProfileError, Profiles, Severity,
     lint, rule, rules_table,
 };
+use soapstone_testkit::processor_time;
 
 const ENVELOPE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><s:Envelope \
     xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:e=\"http://schemas.xmlsoap.org/soap/encoding/\" \
@@ -329,6 +330,32 @@ fn what_a_specification_leaves_open_is_no_error() {
         assert_eq!(report.count(Severity::Error), 0);
         assert!(report.count(Severity::Warning) > 0);
     }
+}
+
+/// The operations of a port type, and the policies that demand addressing, are read once.
+#[test]
+fn many_bindings_of_a_large_port_type_take_linear_work() {
+    let with = |many: usize| {
+        let several = |make: &dyn Fn(usize) -> String| (0..many).map(make).collect::<String>();
+        let operations = several(&|at| format!("<wsdl:operation name=\"o{at}\"/>"));
+        let bindings = several(&|at| {
+            format!("<wsdl:binding name=\"b{at}\" type=\"t:P\"><soap:binding/></wsdl:binding>")
+        });
+        let port_types = several(&|at| {
+            format!(
+                "<wsdl:portType name=\"p{at}\" wsp:PolicyURIs=\"#n{at}\"/><wsp:Policy wsu:Id=\"n{at}\"/>"
+            )
+        });
+        let source = format!(
+            "<wsdl:definitions xmlns:wsdl=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+             xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" \
+             xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" \
+             xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">{port_types}<wsdl:portType name=\"P\">{operations}</wsdl:portType>{bindings}</wsdl:definitions>"
+        );
+        processor_time(|| broken(&source, Choice::Of(Profiles::BASIC))).1
+    };
+    let (few, many) = (with(500), with(2_000));
+    assert!(many < few * 10, "{few:?} and {many:?}");
 }
 
 #[test]

@@ -55,6 +55,11 @@ fn look_at_elements(root: Element<'_>, findings: &mut Findings) {
                 "SignedParts" | "SignedElements" | "EncryptedParts" | "EncryptedElements"
             )
     });
+    // The binding stands beside supporting tokens, or in the policy of a wider subject.
+    let hides_passwords = root.descendants().any(|element| {
+        is_security(element)
+            && (element.local() == "TransportBinding" || element.local() == "HttpsToken")
+    });
     let mut policy_end = 0;
     for element in root.descendants() {
         let within = element.range().start < policy_end;
@@ -71,7 +76,7 @@ fn look_at_elements(root: Element<'_>, findings: &mut Findings) {
                 let expected = "signatures over plain text";
                 findings.add("encrypt-before-sign", element, expected, "over cipher text");
             }
-            "UsernameToken" => look_at_username(element, findings),
+            "UsernameToken" if !hides_passwords => look_at_username(element, findings),
             local if KEYED.contains(&local) => {
                 look_at_binding(element, findings);
                 if is_whole && !names_parts {
@@ -125,26 +130,19 @@ fn look_at_suite(suite: Element<'_>, findings: &mut Findings) {
     }
 }
 
-/// A password that neither the connection nor encryption hides.
+/// A password that encryption does not hide, where the connection does not either.
 fn look_at_username(token: Element<'_>, findings: &mut Findings) {
     let hashed = token
         .descendants()
         .any(|inside| matches!(inside.local(), "HashPassword" | "NoPassword"));
-    let around: Vec<Element<'_>> = token.ancestors().collect();
-    let supports = around
-        .iter()
-        .find(|ancestor| is_security(**ancestor) && ancestor.local().ends_with("SupportingTokens"));
+    let supports = token
+        .ancestors()
+        .find(|ancestor| is_security(*ancestor) && ancestor.local().ends_with("SupportingTokens"));
     let Some(supports) = supports else {
         return;
     };
     let is_encrypted = supports.local().contains("Encrypted");
-    // The binding stands beside the supporting tokens, or in the policy of a wider subject.
-    let outermost = around.last().copied().unwrap_or(token);
-    let hidden = outermost.descendants().any(|element| {
-        is_security(element)
-            && (element.local() == "TransportBinding" || element.local() == "HttpsToken")
-    });
-    if !hashed && !is_encrypted && !hidden {
+    if !hashed && !is_encrypted {
         let expected = "an encrypted or hashed password, or TLS";
         let found = quoted(Some(supports.local()));
         findings.add("password-in-clear", token, expected, found);
@@ -226,11 +224,10 @@ fn look_at_attachment(root: Element<'_>, findings: &mut Findings) {
     if !root.is(WSDL, "definitions") {
         return;
     }
+    let used = ids.iter().filter(|(uri, _)| uris.contains(*uri));
+    let used: HashSet<_> = used.map(|(_, element)| element.id()).collect();
     for policy in root.children().filter(|child| is_policy(*child, "Policy")) {
-        let is_used = ids
-            .iter()
-            .any(|(uri, element)| *element == policy && uris.contains(uri));
-        if !is_used {
+        if !used.contains(&policy.id()) {
             findings.add(
                 "policy-unattached",
                 policy,

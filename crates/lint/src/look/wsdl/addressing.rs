@@ -1,7 +1,7 @@
 //! WS-Addressing, one-way operations and SOAP versions in descriptions, as Basic Profile 1.2 and
 //! 2.0 have them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use soapstone_xml::Element;
 
@@ -20,18 +20,30 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
         look_at_responses(element, findings);
     }
     look_at_versions(all, findings);
+    let policies = all.children().filter(|child| child.local() == "Policy");
+    let demanding: HashSet<String> = policies
+        .filter(|policy| demands_addressing(*policy))
+        .filter_map(|policy| {
+            let id = policy.attribute(WSU, "Id");
+            let id = id.or_else(|| policy.attribute(XML, "id"))?;
+            Some(id.into_owned())
+        })
+        .collect();
     for child in all.children() {
         match child.local() {
             "portType" if child.namespace() == WSDL => {
                 look_at_operations(child, findings);
-                look_at_attachment(child, all, findings);
+                look_at_attachment(child, &demanding, findings);
             }
-            "binding" if child.namespace() == WSDL => {
-                look_at_actions(description, child, findings);
-            }
+            "binding" if child.namespace() == WSDL => look_at_actions(description, child, findings),
             _ => {}
         }
     }
+}
+
+fn demands_addressing(policy: Element<'_>) -> bool {
+    let mut all = policy.descendants();
+    all.any(|one| one.is(ADDRESSING_METADATA, "Addressing"))
 }
 
 /// Attributes and elements of the draft.
@@ -87,13 +99,14 @@ fn look_at_operations(port_type: Element<'_>, findings: &mut Findings) {
     }
 }
 
-/// A policy with `wsam:Addressing` at a port type: inside of it, or in a policy that it names.
-fn look_at_attachment(port_type: Element<'_>, definitions: Element<'_>, findings: &mut Findings) {
-    let demands = |element: Element<'_>| {
-        let mut all = element.descendants();
-        all.any(|one| one.is(ADDRESSING_METADATA, "Addressing"))
-    };
-    let named: HashSet<String> = port_type
+/// A policy with `wsam:Addressing` at a port type: inside of it, or a policy that it names, by the
+/// ids of `demanding` ones.
+fn look_at_attachment(
+    port_type: Element<'_>,
+    demanding: &HashSet<String>,
+    findings: &mut Findings,
+) {
+    let mut named = port_type
         .children()
         .filter(|child| child.local() == "PolicyReference")
         .filter_map(|child| {
@@ -111,19 +124,10 @@ fn look_at_attachment(port_type: Element<'_>, definitions: Element<'_>, findings
                     ids.filter_map(|uri| uri.strip_prefix('#').map(str::to_owned))
                         .collect::<Vec<_>>()
                 }),
-        )
-        .collect();
-    let is_named = |policy: Element<'_>| {
-        let id = policy
-            .attribute(WSU, "Id")
-            .or_else(|| policy.attribute(XML, "id"));
-        id.is_some_and(|id| named.contains(&*id))
-    };
+        );
     let inside = port_type.children();
-    let inside = inside.filter(|child| child.local() == "Policy");
-    let elsewhere = definitions.children();
-    let elsewhere = elsewhere.filter(|child| child.local() == "Policy" && is_named(*child));
-    if inside.chain(elsewhere).any(demands) {
+    let mut inside = inside.filter(|child| child.local() == "Policy");
+    if inside.any(demands_addressing) || named.any(|id| demanding.contains(&id)) {
         let expected = "the policy at a binding or a port";
         let found = "one at a port type";
         findings.add("bp-wsdl-addressing-attached", port_type, expected, found);
@@ -157,7 +161,7 @@ fn look_at_versions(definitions: Element<'_>, findings: &mut Findings) {
 
 /// Actions of the operations of a binding, beside those of its port type.
 fn look_at_actions(description: &Description<'_>, binding: Element<'_>, findings: &mut Findings) {
-    let actions = description.port_type(binding).map(actions_of);
+    let port_type = description.port_type(binding);
     for operation in binding
         .children()
         .filter(|child| child.is(WSDL, "operation"))
@@ -174,29 +178,16 @@ fn look_at_actions(description: &Description<'_>, binding: Element<'_>, findings
             findings.add("bp20-soap-action", soap, "an absolute IRI", found);
         }
         let name = operation.attribute("", "name").unwrap_or_default();
-        let action = actions.as_ref().and_then(|actions| actions.get(&*name));
-        if let Some((input, action)) = action
+        let meant = port_type.and_then(|operations| operations.get(&*name));
+        let input = meant.and_then(|operation| operation.child(WSDL, "input"));
+        let action = input.and_then(|input| input.attribute(ADDRESSING_METADATA, "Action"));
+        if let Some((input, action)) = input.zip(action)
             && !soap_action.is_empty()
-            && *action != soap_action
+            && action != soap_action
         {
             let expected = format!("the soapAction {}", quoted(Some(&soap_action)));
-            let found = quoted(Some(action));
-            findings.add("bp-wsdl-action-soap", *input, expected, found);
+            let found = quoted(Some(&action));
+            findings.add("bp-wsdl-action-soap", input, expected, found);
         }
     }
-}
-
-/// The inputs of a port type that name an action, by operation.
-fn actions_of(port_type: Element<'_>) -> HashMap<String, (Element<'_>, String)> {
-    let operations = port_type
-        .children()
-        .filter(|child| child.is(WSDL, "operation"));
-    operations
-        .filter_map(|operation| {
-            let name = operation.attribute("", "name")?.into_owned();
-            let input = operation.child(WSDL, "input")?;
-            let action = input.attribute(ADDRESSING_METADATA, "Action")?;
-            Some((name, (input, action.into_owned())))
-        })
-        .collect()
 }

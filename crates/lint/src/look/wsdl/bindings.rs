@@ -1,11 +1,11 @@
 //! Bindings (Basic Profile 1.1, 4.4, 4.6 and 4.7).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use soapstone_xml::{Element, NodeId};
 
 use crate::findings::{Findings, quoted};
-use crate::look::wsdl::{Description, is_soap, qname};
+use crate::look::wsdl::{Description, PortType, is_soap, named_operations, qname};
 use crate::names::{SOAP_HTTP, WSDL};
 
 /// Operations of all bindings that are compared: a description may bind one large port type many
@@ -49,15 +49,6 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
         };
         bound.look(findings);
     }
-}
-
-/// The operations of a binding or a port type with their names.
-fn named_operations<'d>(owner: Element<'d>) -> impl Iterator<Item = (String, Element<'d>)> {
-    let operations = owner.children().filter(|child| child.is(WSDL, "operation"));
-    operations.map(|operation| {
-        let name = operation.attribute("", "name").unwrap_or_default();
-        (name.into_owned(), operation)
-    })
 }
 
 fn style_of(element: Element<'_>) -> Option<Style> {
@@ -111,12 +102,10 @@ impl<'d> Bound<'_, 'd> {
                 self.look_at_extensions(message, findings);
             }
         }
-        let Some(port_type) = self.description.port_type(self.binding) else {
+        let Some(abstract_operations) = self.description.port_type(self.binding) else {
             return;
         };
-        let abstract_operations: HashMap<String, Element<'d>> =
-            named_operations(port_type).collect();
-        self.look_at_set(&abstract_operations, findings);
+        self.look_at_set(abstract_operations, findings);
         let mut signatures = HashSet::new();
         let mut bound_parts = HashSet::new();
         let mut parts = Vec::new();
@@ -148,7 +137,7 @@ impl<'d> Bound<'_, 'd> {
     }
 
     /// Whether the binding has the operations of its port type.
-    fn look_at_set(&self, meant: &HashMap<String, Element<'d>>, findings: &mut Findings) {
+    fn look_at_set(&self, meant: &PortType<'d>, findings: &mut Findings) {
         let own: HashSet<&str> = self
             .operations
             .iter()
@@ -160,12 +149,9 @@ impl<'d> Bound<'_, 'd> {
                 findings.add("R2718", *operation, "operations of the port type", found);
             }
         }
-        let mut missing: Vec<&String> = meant
-            .keys()
-            .filter(|name| !own.contains(name.as_str()))
-            .collect();
-        missing.sort_unstable();
-        if let Some(name) = missing.first() {
+        // The first one that is missing comes after the own ones at the latest.
+        let mut names = meant.keys();
+        if let Some(name) = names.find(|name| !own.contains(name.as_str())) {
             let found = format!("{} is not bound", quoted(Some(name)));
             findings.add(
                 "R2718",

@@ -9,7 +9,7 @@ mod addressing;
 mod bindings;
 mod schemas;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use soapstone_xml::{Buffers, Document, Element, ParseOptions};
 
@@ -29,23 +29,27 @@ pub(super) struct Description<'d> {
     definitions: Element<'d>,
     /// Messages by local name. Those of other namespaces are not at hand.
     messages: HashMap<String, Element<'d>>,
-    port_types: HashMap<String, Element<'d>>,
+    port_types: HashMap<String, PortType<'d>>,
     target: String,
 }
 
+/// The operations of a port type, by name: read once, however many bindings it has.
+pub(super) type PortType<'d> = BTreeMap<String, Element<'d>>;
+
 impl<'d> Description<'d> {
     fn read(definitions: Element<'d>) -> Self {
-        let named = |local: &str| {
-            let of_kind = definitions.children().filter(|child| child.is(WSDL, local));
-            of_kind
-                .filter_map(|child| Some((child.attribute("", "name")?.into_owned(), child)))
-                .collect()
+        let named = |local: &'static str| {
+            let of_kind = definitions.children();
+            let of_kind = of_kind.filter(move |child| child.is(WSDL, local));
+            of_kind.filter_map(|child| Some((child.attribute("", "name")?.into_owned(), child)))
         };
         let target = definitions.attribute("", "targetNamespace");
         Self {
             definitions,
-            messages: named("message"),
-            port_types: named("portType"),
+            messages: named("message").collect(),
+            port_types: named("portType")
+                .map(|(name, port_type)| (name, named_operations(port_type).collect()))
+                .collect(),
             target: target.unwrap_or_default().into_owned(),
         }
     }
@@ -58,11 +62,20 @@ impl<'d> Description<'d> {
     }
 
     /// The port type of a binding.
-    fn port_type(&self, binding: Element<'d>) -> Option<Element<'d>> {
+    fn port_type(&self, binding: Element<'d>) -> Option<&PortType<'d>> {
         let (namespace, local) = qname(binding, &binding.attribute("", "type")?)?;
-        let found = self.port_types.get(&local).copied();
+        let found = self.port_types.get(&local);
         found.filter(|_| namespace == self.target)
     }
+}
+
+/// The operations of a binding or a port type with their names.
+fn named_operations<'d>(owner: Element<'d>) -> impl Iterator<Item = (String, Element<'d>)> {
+    let operations = owner.children().filter(|child| child.is(WSDL, "operation"));
+    operations.map(|operation| {
+        let name = operation.attribute("", "name").unwrap_or_default();
+        (name.into_owned(), operation)
+    })
 }
 
 pub(crate) fn look(
