@@ -61,10 +61,10 @@ impl Material<'_> {
                 return found;
             }
         };
+        let says = "its digest was not computed: the work on the message is bounded";
         let size = attachment.content().len();
-        if !budget.take(size.saturating_mul(2)) {
-            let says = "its digest was not computed: the work on the message is bounded".to_owned();
-            tell(Severity::Note, "work-bound", says);
+        if !budget.take(size) {
+            tell(Severity::Note, "work-bound", says.to_owned());
             return found;
         }
         let most = size.saturating_mul(GROWTH);
@@ -80,6 +80,11 @@ impl Material<'_> {
             true => Cow::Owned([header.as_slice(), &content].concat()),
             false => Cow::Borrowed(&*content),
         };
+        // A canonical form may be longer than what it is made of.
+        if !budget.take_rest(size, bytes.len()) {
+            tell(Severity::Note, "work-bound", says.to_owned());
+            return found;
+        }
         let Ok(computed) = digest(method, &bytes) else {
             return found;
         };

@@ -216,6 +216,31 @@ fn attachments_are_digested_within_the_work_alone() {
     assert!(notes.filter(|one| one.kind == "work-bound").count() >= 3);
 }
 
+/// XML grows in its canonical form, and what it grows by is work, too.
+#[test]
+fn an_attachment_that_grows_is_digested_within_the_work_alone() {
+    let mut message = secured(SIGN);
+    let size = 100_000;
+    let content = format!("<a>{}</a>", ">".repeat(size));
+    message.parts[1].set_content(content.into_bytes());
+    let packaging = Packaging {
+        root_type: "text/xml",
+        parameters: &[],
+    };
+    let file = packaging.write(&message).into_file();
+    for (work, expected) in [(3 * size, State::NotChecked), (5 * size, State::Differs)] {
+        let options = Options {
+            work,
+            ..Options::default()
+        };
+        let told = explain(file.clone(), &options).expect("an explanation");
+        let states = states(&told);
+        let mut states = states.iter();
+        let list = states.find(|(uri, _)| uri == "cid:list@example");
+        assert_eq!(list.expect("the list").1, expected, "{work}");
+    }
+}
+
 #[test]
 fn a_package_that_cannot_be_taken_apart_is_told_to_be_one() {
     let file =
