@@ -35,6 +35,8 @@ pub struct ExchangeFacts {
     body_encrypted: bool,
     /// Whether something of a security header is encrypted.
     is_hidden: bool,
+    /// Whether a block of the Header is encrypted, such as one of addressing.
+    hides_blocks: bool,
     signing: Algorithms,
     encryption: Algorithms,
 }
@@ -102,6 +104,7 @@ impl ExchangeFacts {
             .iter()
             .map(|one| one.attribute("", "Value").map(|value| joined(&value)))
             .collect();
+        facts.hides_blocks = !message.encrypted_headers.is_empty();
         let headers: HashSet<u32> = message
             .security
             .iter()
@@ -113,8 +116,11 @@ impl ExchangeFacts {
                 facts.encryption.note(&algorithm, &WEAK_ENCRYPTION);
             }
             let of_header = |parent: Element<'_>| headers.contains(&parent.range().start);
-            facts.is_hidden |=
-                encrypted.is(XENC, "EncryptedData") && encrypted.parent().is_some_and(of_header);
+            if encrypted.is(XENC, "EncryptedData") {
+                let parent = encrypted.parent();
+                facts.is_hidden |= parent.is_some_and(of_header);
+                facts.hides_blocks |= parent.is_some() && parent == message.header;
+            }
         }
         if let Some(body) = message.body {
             facts.body_signed = is_signed(&body);
@@ -275,8 +281,10 @@ impl Pair<'_> {
         match id {
             "exchange-relates" => self.relates(),
             "exchange-action" => {
-                let applies = self.request.action.is_some() && !self.is_bare_fault();
-                applies.then(|| held(self.answer.action.is_some(), || "none".to_owned()))
+                let has_action = self.answer.action.is_some();
+                let is_exempt = self.is_bare_fault() || !has_action && self.answer.hides_blocks;
+                let applies = self.request.action.is_some() && !is_exempt;
+                applies.then(|| held(has_action, || "none".to_owned()))
             }
             "exchange-action-own" => {
                 let action = self.answer.action.as_ref();
@@ -325,7 +333,11 @@ impl Pair<'_> {
     /// not specified (WS-Addressing Core, 3.1).
     fn relates(&self) -> Option<Result<(), String>> {
         let id = self.request.message_id.as_deref();
-        if self.is_bare_fault() || id.is_none() && self.answer.relates_to.is_empty() {
+        let is_unrelated = self.answer.relates_to.is_empty();
+        if self.is_bare_fault() || id.is_none() && is_unrelated {
+            return None;
+        }
+        if id.is_none() && self.request.hides_blocks || is_unrelated && self.answer.hides_blocks {
             return None;
         }
         let wanted = id.unwrap_or(ADDRESSING_UNSPECIFIED);

@@ -300,6 +300,22 @@ fn the_answer_to_a_request_without_an_id_may_relate_to_the_unspecified_message()
     );
 }
 
+/// A block in cipher text may be the one that is missed.
+#[test]
+fn encrypted_header_blocks_are_not_called_missing() {
+    let headers = "<a:Action>urn:booksOfAll</a:Action><a:RelatesTo>urn:uuid:1</a:RelatesTo>";
+    let id = "<a:MessageID>urn:uuid:1</a:MessageID>";
+    for hidden in ["<wsse11:EncryptedHeader/>", "<xenc:EncryptedData/>"] {
+        let answer = ANSWER.replacen(headers, hidden, 1);
+        assert_eq!(broken(&[REQUEST, &answer], IN_ORDER), Vec::<&str>::new());
+        let request = REQUEST.replacen(id, hidden, 1);
+        assert_eq!(broken(&[&request, ANSWER], IN_ORDER), Vec::<&str>::new());
+    }
+    let answer = ANSWER.replacen(headers, "", 1);
+    let expected = ["exchange-relates", "exchange-action"];
+    assert_eq!(broken(&[REQUEST, &answer], IN_ORDER), expected);
+}
+
 /// The faults of a gateway have no Header: it may not have got as far as that of the request.
 #[test]
 fn a_fault_without_a_header_owes_no_relation_no_action_and_no_confirmation() {
