@@ -11,6 +11,8 @@ mod kept;
 
 use contexts::Granted;
 use endpoints::{compile, problems};
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use kept::Kept;
 use soapstone::cancellations::cancel;
@@ -311,6 +313,76 @@ fn a_conversation_ends_with_the_confirmation_that_began_it() {
     let sides = (&client, &service);
     let (_, theirs) = BORNE.begun(sides, None, SoapVersion::V12, (&memories.0, &memories.1));
     assert!(theirs.expires < Timestamp::now() + jiff::SignedDuration::from_mins(3));
+}
+
+/// SAML Core 2.0, 2.4.1: each confirmation has a recipient, a key and an end of its own.
+#[test]
+fn the_end_of_another_confirmation_gives_a_conversation_no_life() {
+    let moment = |seconds: i64| {
+        let now = Timestamp::now().as_second();
+        Timestamp::from_second(now + seconds).expect("a moment")
+    };
+    let to = |recipient: &str, end: Option<i64>| {
+        let end = end.map(|end| format!(" NotOnOrAfter=\"{}\"", moment(end)));
+        format!(
+            "<saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:bearer\">\
+             <saml:SubjectConfirmationData{} Recipient=\"{recipient}\"></saml:SubjectConfirmationData>\
+             </saml:SubjectConfirmation>",
+            end.unwrap_or_default()
+        )
+    };
+    let by = |name: &str, end: Option<i64>| {
+        let certificate = keys::identity(&format!("CN={name}"), keys::RSA);
+        let certificate = base64::encode(certificate.certificate().der());
+        let end = end.map(|end| format!(" NotOnOrAfter=\"{}\"", moment(end)));
+        format!(
+            "<saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:holder-of-key\">\
+             <saml:SubjectConfirmationData{}>\
+             <ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}\
+             </ds:X509Certificate></ds:X509Data></ds:KeyInfo></saml:SubjectConfirmationData></saml:SubjectConfirmation>",
+            end.unwrap_or_default()
+        )
+    };
+    let (us, others) = ("https://service.example/", "https://other.example/");
+    let ours = [to(us, Some(120)), by("alice", Some(120))];
+    let folder = BORNE.folder();
+    let alice = keys::identity("CN=alice", keys::RSA);
+    for end in [Some(500), None] {
+        for (ours, other) in ours.iter().zip([to(others, end), by("gateway", end)]) {
+            for both in [[ours, &other], [&other, ours]] {
+                let both = both.map(String::as_str).concat();
+                let made = Made {
+                    confirmations: Some(&both),
+                    ..Made::default()
+                };
+                let client = BORNE.client(&folder, "alice", &made);
+                let text = BORNE.service_text(&format!("recipient = [\"{us}\"]\n"));
+                let methods = "confirmation = [\"bearer\", \"holder-of-key\"]";
+                let text = text.replace("confirmation = [\"bearer\"]", methods);
+                let service: Service = compile(&folder, &text).unwrap_or_else(|it| panic!("{it}"));
+                let memories = (Kept::default(), Granted::default());
+                let memory = Memory {
+                    replay: &memories.0,
+                    contexts: &memories.1,
+                };
+                let request = BORNE.asked(&client, None, SoapVersion::V12);
+                let request = request.expect("a request").bytes;
+                let mut buffers = Buffers::default();
+                let mut call = Call::new(Timestamp::now(), &mut buffers);
+                let read = service.read(request, &mut call).expect("it reads");
+                let read = read.over_tls();
+                let read = read.shown(Some(Arc::new(alice.certificate().clone())));
+                let answer = service.receive_with(read, memory, &mut call);
+                let Ok(Arrived::Answered(answer)) = answer else {
+                    panic!("{both}: {answer:?}");
+                };
+                assert!(answer.refused.is_none(), "{:?}", answer.refused);
+                let context = memories.1.contexts().pop().expect("a context");
+                let most = Timestamp::now() + jiff::SignedDuration::from_mins(3);
+                assert!(context.expires < most, "{both}: {}", context.expires);
+            }
+        }
+    }
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct Made<'m> {
     pub conditions: &'m str,
     /// To how many seconds after now, or before, a subject without a key is confirmed in SAML 2.0.
     pub confirmed: Option<i64>,
+    /// The confirmations of a subject in SAML 2.0, in canonical form, instead of the one.
+    pub confirmations: Option<&'m str>,
 }
 
 impl Default for Made<'_> {
@@ -55,6 +57,7 @@ impl Default for Made<'_> {
             qualifiers: "",
             conditions: "",
             confirmed: None,
+            confirmations: None,
         }
     }
 }
@@ -174,6 +177,10 @@ impl Assertion<'_> {
             ),
             (None, None) => String::new(),
         };
+        let one = format!(
+            "<saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation>"
+        );
+        let confirmations = made.confirmations.unwrap_or(&one);
         let (qualifiers, conditions) = (made.qualifiers, made.conditions);
         let audience = self.audience.map(|audience| {
             format!("<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>")
@@ -189,7 +196,7 @@ impl Assertion<'_> {
         });
         let attributes: String = attributes.collect();
         format!(
-            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"{id}\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID{qualifiers}>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}{conditions}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"{id}\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID{qualifiers}>{subject}</saml:NameID>{confirmations}</saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}{conditions}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
         )
     }
 

@@ -227,13 +227,14 @@ impl Comparison<'_, '_> {
             client_certificate: self.message.facts.client_certificate.as_ref(),
             now: self.message.now,
         };
-        let method = found.assertion.confirm(policy, &presented)?;
+        let confirmation = found.assertion.confirm(policy, &presented)?;
+        let (method, end) = (confirmation.method, confirmation.life.end);
         let by_connection = presented.client_certificate.is_some_and(|client| {
             let mut held = found.assertion.holder_keys();
             held.any(|key| key == client.public_key())
         });
         if let Some(found) = &mut self.evidence.assertion {
-            if let Some(end) = found.assertion.confirmation_end(method) {
+            if let Some(end) = end {
                 found.ends = found.ends.min(end);
             }
             found.confirmed = Some(method);

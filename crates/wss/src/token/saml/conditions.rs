@@ -30,7 +30,7 @@ pub(crate) struct Conditions {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
     pub(super) begin: Option<Timestamp>,
-    pub(super) end: Option<Timestamp>,
+    pub(crate) end: Option<Timestamp>,
 }
 
 /// Most audiences of an assertion.

@@ -38,17 +38,17 @@ pub(crate) struct PresentedSignature<'a> {
 }
 
 impl Assertion {
-    /// The method by which the subject is confirmed: any one of them is enough (SAML Core 2.0,
+    /// The confirmation that confirms the subject: any one of them is enough (SAML Core 2.0,
     /// 2.4.1).
     pub(crate) fn confirm(
         &self,
         policy: &AssertionPolicy,
         presented: &Presentation<'_>,
-    ) -> Result<ConfirmationMethod, Rejected> {
+    ) -> Result<&Confirmation, Rejected> {
         let mut refused = None;
         for confirmation in &self.confirmations {
             match confirmation.check(policy, presented) {
-                Ok(()) => return Ok(confirmation.method),
+                Ok(()) => return Ok(confirmation),
                 Err(rejected) => refused = refused.or(Some(rejected)),
             }
         }

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::assertion::Assertion;
 use super::conditions::Life;
 use super::policy::AssertionPolicy;
-use super::version::ConfirmationMethod;
 use crate::digest;
 use crate::freshness::later;
 use crate::marks::End;
@@ -50,14 +49,6 @@ impl Assertion {
     pub(super) fn stated_end(&self) -> Option<Timestamp> {
         let ends = [self.conditions.life.end, self.session_end];
         ends.into_iter().flatten().min()
-    }
-
-    /// When the last of its confirmations by this method ends, where all of them say so.
-    pub(crate) fn confirmation_end(&self, method: ConfirmationMethod) -> Option<Timestamp> {
-        let confirmations = self.confirmations.iter();
-        let by_method = confirmations.filter(|one| one.method == method);
-        let ends: Option<Vec<Timestamp>> = by_method.map(|one| one.life.end).collect();
-        ends.and_then(|ends| ends.into_iter().max())
     }
 
     /// What is remembered of an assertion that is for one use, and until when.

@@ -27,8 +27,8 @@ pub(super) struct Subject {
 /// One way to confirm the subject.
 #[derive(Clone, Debug)]
 pub(crate) struct Confirmation {
-    pub(super) method: ConfirmationMethod,
-    pub(super) life: Life,
+    pub(crate) method: ConfirmationMethod,
+    pub(crate) life: Life,
     recipient: Option<String>,
     in_response_to: Option<String>,
     /// The keys of the holder.
