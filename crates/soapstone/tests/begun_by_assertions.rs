@@ -677,6 +677,37 @@ fn a_conversation_ends_when_its_assertion_is_cancelled_or_its_issuer_is_no_more(
     assert_eq!(said(&service), Err(Rejected::AssertionCancelled));
 }
 
+/// Whoever may not vouch any more could have named anybody.
+#[test]
+fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
+    let folder = VOUCHED.folder();
+    let client = VOUCHED.client(&folder, "alice", &Made::default());
+    let service = VOUCHED.service(&folder, "");
+    let memories = (Kept::default(), Granted::default());
+    let soap = SoapVersion::V11;
+    let kept = (&memories.0, &memories.1);
+    let (ours, theirs) = VOUCHED.begun((&client, &service), None, soap, kept);
+    let attester = owner_of(&theirs).attester.as_ref().expect("an attester");
+    assert_eq!(attester.subject, "CN=alice");
+    let memory = Memory {
+        replay: &memories.0,
+        contexts: &memories.1,
+    };
+    let said = |attesters: &str| {
+        let text = VOUCHED.service_text("");
+        let text = text.replace("[\"CN=alice\", \"CN=gateway\"]", attesters);
+        let service: Service = compile(&folder, &text).unwrap_or_else(|it| panic!("{it}"));
+        let request = within(&client, &ours, soap).bytes;
+        VOUCHED.received(&service, request, memory).map(drop)
+    };
+    assert_eq!(said("[\"cn = alice\"]"), Ok(()));
+    let ended = said("[\"CN=gateway\"]");
+    assert!(
+        matches!(ended, Err(Rejected::ContextUnknown { .. })),
+        "{ended:?}"
+    );
+}
+
 #[test]
 fn what_could_begin_no_conversation_is_told() {
     let folder = HELD.folder();

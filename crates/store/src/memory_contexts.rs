@@ -167,7 +167,7 @@ impl MemoryContexts {
             ContextOwner::Kerberos { client, ends } => {
                 Owner::Kerberos(Box::new((client.as_str().into(), *ends)))
             }
-            ContextOwner::Subject(owner) => Owner::Subject(Arc::new((**owner).clone())),
+            ContextOwner::Subject(owner) => Owner::Subject(Arc::clone(owner)),
             ContextOwner::Anonymous => Owner::Anonymous,
         };
         Instance {
@@ -221,7 +221,7 @@ impl ContextStore for MemoryContexts {
                 client: ticket.0.into(),
                 ends: ticket.1,
             },
-            Owner::Subject(owner) => ContextOwner::Subject(Box::new(Arc::unwrap_or_clone(owner))),
+            Owner::Subject(owner) => ContextOwner::Subject(owner),
             Owner::Anonymous => ContextOwner::Anonymous,
         };
         Ok(Some(SecurityContext {

@@ -3,7 +3,7 @@
 //! The rule kept here: no two owners are written alike.
 
 use jiff::Timestamp;
-use soapstone::wss::{AssertedOwner, AssertionAttribute, NameIdentifier};
+use soapstone::wss::{AssertedOwner, AssertionAttribute, Attester, NameIdentifier};
 
 /// Bytes of a moment.
 const MOMENT: usize = 16;
@@ -15,20 +15,22 @@ pub(crate) fn write(owner: &AssertedOwner) -> Vec<u8> {
         None => out.push(0),
         Some(attester) => {
             out.push(1);
-            out.extend_from_slice(attester);
+            out.extend_from_slice(&attester.thumbprint);
+            out.extend_from_slice(&attester.ends.as_nanosecond().to_be_bytes());
+            put(&mut out, Some(&attester.subject));
         }
     }
     let subject = &owner.subject;
     put(&mut out, Some(&owner.issuer));
     put(&mut out, Some(&owner.id));
     put(&mut out, Some(&subject.value));
-    put(&mut out, subject.format.as_ref());
-    put(&mut out, subject.qualifier.as_ref());
-    put(&mut out, subject.service_qualifier.as_ref());
+    put(&mut out, subject.format.as_deref());
+    put(&mut out, subject.qualifier.as_deref());
+    put(&mut out, subject.service_qualifier.as_deref());
     count(&mut out, owner.attributes.len());
     for attribute in &owner.attributes {
         put(&mut out, Some(&attribute.name));
-        put(&mut out, attribute.format.as_ref());
+        put(&mut out, attribute.format.as_deref());
         count(&mut out, attribute.values.len());
         for value in &attribute.values {
             put(&mut out, Some(value));
@@ -41,7 +43,8 @@ fn count(out: &mut Vec<u8>, many: usize) {
     out.extend_from_slice(&(many as u64).to_be_bytes());
 }
 
-fn put(out: &mut Vec<u8>, text: Option<&String>) {
+/// Writes a text, or that there is none, so that no two rows of texts are written alike.
+pub(crate) fn put(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         None => out.push(0),
         Some(text) => {
@@ -54,17 +57,17 @@ fn put(out: &mut Vec<u8>, text: Option<&String>) {
 
 /// Reads an owner. `None` for what no writer wrote.
 pub(crate) fn read(bytes: &[u8]) -> Option<AssertedOwner> {
-    let (ends, rest) = bytes.split_first_chunk::<MOMENT>()?;
-    let ends = Timestamp::from_nanosecond(i128::from_be_bytes(*ends)).ok()?;
-    let (attester, rest) = match rest.split_first()? {
-        (0, rest) => (None, rest),
-        (1, rest) => {
-            let (attester, rest) = rest.split_first_chunk()?;
-            (Some(*attester), rest)
-        }
+    let mut reader = Reader(bytes);
+    let ends = reader.moment()?;
+    let attester = match reader.array()? {
+        [0] => None,
+        [1] => Some(Attester {
+            thumbprint: reader.array()?,
+            ends: reader.moment()?,
+            subject: reader.text()??,
+        }),
         _ => return None,
     };
-    let mut reader = Reader(rest);
     let (issuer, id) = (reader.text()??, reader.text()??);
     let mut subject = NameIdentifier::default();
     subject.value = reader.text()??;
@@ -95,19 +98,26 @@ pub(crate) fn read(bytes: &[u8]) -> Option<AssertedOwner> {
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
-    fn number(&mut self) -> Option<u64> {
-        let (number, rest) = self.0.split_first_chunk()?;
+    fn array<const BYTES: usize>(&mut self) -> Option<[u8; BYTES]> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
-        Some(u64::from_be_bytes(*number))
+        Some(*bytes)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_be_bytes(self.array()?))
+    }
+
+    fn moment(&mut self) -> Option<Timestamp> {
+        let moment: [u8; MOMENT] = self.array()?;
+        Timestamp::from_nanosecond(i128::from_be_bytes(moment)).ok()
     }
 
     /// A text, or that there is none.
     fn text(&mut self) -> Option<Option<String>> {
-        let (is_there, rest) = self.0.split_first()?;
-        self.0 = rest;
-        match is_there {
-            0 => Some(None),
-            1 => {
+        match self.array()? {
+            [0] => Some(None),
+            [1] => {
                 let length = usize::try_from(self.number()?).ok()?;
                 let (text, rest) = self.0.split_at_checked(length)?;
                 self.0 = rest;
@@ -139,7 +149,11 @@ mod tests {
                 ),
                 AssertionAttribute::new("none".to_owned(), Some("f".to_owned()), Vec::new()),
             ],
-            attester: Some([7; 32]),
+            attester: Some(Attester {
+                thumbprint: [7; 32],
+                subject: "CN=gateway".to_owned(),
+                ends: Timestamp::from_second(3_000).expect("a time"),
+            }),
         }
     }
 

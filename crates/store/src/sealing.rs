@@ -8,6 +8,8 @@
 //! The rule kept here: what does not open is an error, except under a key that is no longer there,
 //! whose contexts are gone with it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use soapstone::config::StoreConfig;
 use soapstone::crypto::{
@@ -145,14 +147,7 @@ impl SealKey {
 fn place(scope: &str, identifier: &str, instance: Option<&str>) -> Vec<u8> {
     let mut place = b"soapstone security context\0".to_vec();
     for text in [Some(scope), Some(identifier), instance] {
-        match text {
-            None => place.push(0),
-            Some(text) => {
-                place.push(1);
-                place.extend_from_slice(&(text.len() as u64).to_be_bytes());
-                place.extend_from_slice(text.as_bytes());
-            }
-        }
+        sealed_owner::put(&mut place, text);
     }
     place
 }
@@ -223,7 +218,7 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
                     ends: moment(ends)?,
                 }
             }
-            5 => ContextOwner::Subject(Box::new(sealed_owner::read(owner)?)),
+            5 => ContextOwner::Subject(Arc::new(sealed_owner::read(owner)?)),
             _ => return None,
         },
     })

@@ -5,9 +5,12 @@
 //! a context is a fact: whoever asks the engine to open or secure a message looks it up.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, CryptoError, DataEncryption, SecretBytes, SymmetricKey};
+use soapstone_crypto::{
+    Certificate, CryptoError, DataEncryption, DistinguishedName, SecretBytes, SymmetricKey,
+};
 
 use crate::token::{AssertionAttribute, NameIdentifier};
 
@@ -108,7 +111,7 @@ pub enum ContextOwner {
         ends: Timestamp,
     },
     /// The subject of an assertion: no user, and no subject of another issuer, whatever the names.
-    Subject(Box<AssertedOwner>),
+    Subject(Arc<AssertedOwner>),
     /// Nobody in particular: whoever made the context knows its key, and that is all.
     Anonymous,
 }
@@ -126,8 +129,37 @@ pub struct AssertedOwner {
     pub ends: Timestamp,
     /// What the issuer says of the subject.
     pub attributes: Vec<AssertionAttribute>,
-    /// SHA-256 of the certificate of whoever vouched for the subject, where somebody did.
-    pub attester: Option<[u8; 32]>,
+    /// Whoever vouched for the subject, where somebody did.
+    pub attester: Option<Attester>,
+}
+
+/// Whoever vouched for the subject of an assertion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attester {
+    /// SHA-256 of the certificate.
+    pub thumbprint: [u8; 32],
+    /// The subject of the certificate, as RFC 2253 writes it.
+    pub subject: String,
+    /// The end of the certificate, which the context does not outlive.
+    pub ends: Timestamp,
+}
+
+impl Attester {
+    /// The attester with this certificate.
+    #[must_use]
+    pub fn of(certificate: &Certificate) -> Self {
+        Self {
+            thumbprint: certificate.thumbprint_sha256(),
+            subject: certificate.subject().to_owned(),
+            ends: certificate.not_after(),
+        }
+    }
+
+    /// The subject of the certificate, for comparison. `None` for what is no name.
+    #[must_use]
+    pub fn name(&self) -> Option<DistinguishedName> {
+        DistinguishedName::parse(&self.subject).ok()
+    }
 }
 
 impl AssertedOwner {
@@ -136,17 +168,34 @@ impl AssertedOwner {
     /// subject, no other one says.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        let is_lasting = self.subject.format.as_deref() != Some(TRANSIENT_NAMES);
+        let attester = |owner: &Self| owner.attester.as_ref().map(|one| one.thumbprint);
         self.issuer == other.issuer
             && self.subject == other.subject
-            && self.attester == other.attester
-            && (is_lasting || self.id == other.id)
+            && attester(self) == attester(other)
+            && (self.subject.is_lasting() || self.id == other.id)
+    }
+
+    /// About how many bytes the owner takes, as long as the context is kept.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let subject = &self.subject;
+        let optional = [
+            &subject.format,
+            &subject.qualifier,
+            &subject.service_qualifier,
+        ];
+        let named = [&self.issuer, &self.id, &subject.value];
+        let attester = self.attester.iter().map(|one| &one.subject);
+        let attributes = self.attributes.iter().flat_map(|attribute| {
+            let format = attribute.format.iter();
+            let texts = std::iter::once(&attribute.name).chain(format);
+            texts.chain(&attribute.values)
+        });
+        let texts = named.into_iter().chain(optional.into_iter().flatten());
+        let texts = texts.chain(attester).chain(attributes);
+        texts.map(|text| text.len() + size_of::<String>()).sum()
     }
 }
-
-/// `Format` of names that an issuer gives for a login, and then perhaps to another subject (SAML
-/// Core 2.0, 8.3.8).
-pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 
 impl fmt::Display for ContextOwner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -82,8 +82,8 @@ pub use binding::{
 };
 pub use canonical_attachment::canonical_attachment;
 pub use conversation::{
-    AssertedOwner, ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
-    DerivedKeyPolicy, SecurityContext, TRANSIENT_NAMES,
+    AssertedOwner, Attester, ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL,
+    DerivedKeyForm, DerivedKeyPolicy, SecurityContext,
 };
 pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
@@ -130,8 +130,8 @@ pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionReference, AssertionToken, Claim, ConfirmationMethod, FetchedAssertion, HolderUse,
-    IssuedAssertion, NameIdentifier, SamlVersion, TokenKind, WantedAssertion, WantedHolder,
-    kerberos_sha1,
+    IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, TokenKind, WantedAssertion,
+    WantedHolder, kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, DerivedKeyLimits, Tuning};
 pub use username::{

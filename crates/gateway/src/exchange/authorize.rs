@@ -108,7 +108,7 @@ pub(super) fn authorize_token(
         (None, ContextOwner::Certificate(certificate)) => Proven::Certificate(certificate.clone()),
         (None, ContextOwner::User(user)) => Proven::User(user.clone()),
         (None, ContextOwner::Kerberos { client, .. }) => Proven::Kerberos(client.clone()),
-        (None, ContextOwner::Subject(owner)) => Proven::Subject(owner.clone()),
+        (None, ContextOwner::Subject(owner)) => Proven::Subject(Arc::clone(owner)),
         (None, ContextOwner::Anonymous) => Proven::Nobody,
     };
     let assertion = match &answer.token {

@@ -118,7 +118,7 @@ fn proven(opened: &OpenedMessage, private: bool) -> Proven {
         (_, _, Some(ContextOwner::User(owner))) => Proven::User(owner.clone()),
         (_, _, Some(ContextOwner::Certificate(owner))) => Proven::Certificate(owner.clone()),
         (_, _, Some(ContextOwner::Kerberos { client, .. })) => Proven::Kerberos(client.clone()),
-        (_, _, Some(ContextOwner::Subject(owner))) => Proven::Subject(owner.clone()),
+        (_, _, Some(ContextOwner::Subject(owner))) => Proven::Subject(Arc::clone(owner)),
         _ if evidence.kerberos_client().is_some() => {
             let client = evidence.kerberos_client();
             Proven::Kerberos(client.unwrap_or_default().to_owned())

@@ -4,12 +4,14 @@
 //! certificates have them, the clock, and the records.
 //!
 //! The rule kept here: a request is under an agreement only if the certificate of its client proved
-//! to have sent it. What an answer is worth comes from what was proven of it.
+//! to have sent it, or to vouch for whoever began its conversation. What an answer is worth comes
+//! from what was proven of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone::crypto::{Certificate, DistinguishedName};
+use soapstone::wss::Attester;
 use soapstone_broker::{
     Admission, Agreement, AgreementStatus, Class, Excess, Needs, Served, Standing, admit,
 };
@@ -121,12 +123,18 @@ impl Agreements {
     ///
     /// Why its agreements do not let it in.
     pub(crate) fn admit(&self, asked: &Asked<'_>) -> Result<Option<UnderAgreement>, OverAgreement> {
-        let Proven::Certificate(certificate) = asked.proven else {
-            return Ok(None);
+        // Whoever vouches for the sender of a message is the client: in a conversation as well.
+        let attester = match asked.proven {
+            Proven::Subject(owner) => owner.attester.as_ref().and_then(Attester::name),
+            _ => None,
+        };
+        let client = match (asked.proven, &attester) {
+            (Proven::Certificate(certificate), _) => certificate.subject_name(),
+            (_, Some(attester)) => attester,
+            (_, None) => return Ok(None),
         };
         let is_own = |one: &&InUse| {
-            one.agreement.terms().service == asked.route
-                && one.client.matches(certificate.subject_name())
+            one.agreement.terms().service == asked.route && one.client.matches(client)
         };
         let own: Vec<&InUse> = self.all.iter().filter(is_own).collect();
         let operation = asked.operation.as_ref();
@@ -261,5 +269,74 @@ impl UnderAgreement {
             (AnswerEvidence::Unsigned, Some(_)) => Some("signed by nobody".to_owned()),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use soapstone::wss::{AssertedOwner, NameIdentifier};
+    use soapstone_broker::{AgreementTerms, ClientTerms, ProviderTerms, Rate, Validity, Window};
+
+    use super::*;
+
+    /// Whoever vouches for others owes for them what he owes for a single message.
+    #[test]
+    fn a_conversation_is_under_the_agreement_of_who_vouched_for_its_subject() {
+        let violations = Arc::default();
+        let terms = AgreementTerms {
+            name: "gold".to_owned(),
+            service: "/books".to_owned(),
+            client: "CN=gateway,O=Acme".to_owned(),
+            backends: Vec::new(),
+            class: Class::Gold,
+            validity: Validity {
+                from: Duration::ZERO,
+                until: Duration::MAX,
+            },
+            of_client: ClientTerms {
+                rate: Rate::parse("1/h", Some(1)),
+                ..ClientTerms::default()
+            },
+            of_provider: ProviderTerms::default(),
+            window: Window::Calls(10),
+        };
+        let agreement = InUse {
+            client: DistinguishedName::parse("CN=gateway, O=Acme").expect("a name"),
+            provider: None,
+            agreement: Arc::new(Agreement::new(terms)),
+        };
+        let agreements = Agreements {
+            all: vec![agreement],
+            violations,
+        };
+        let admit = |attester: Option<&str>| {
+            let proven = Proven::Subject(Arc::new(AssertedOwner {
+                issuer: "https://idp.example".to_owned(),
+                subject: NameIdentifier::default(),
+                id: "_a1".to_owned(),
+                ends: Timestamp::UNIX_EPOCH,
+                attributes: Vec::new(),
+                attester: attester.map(|subject| Attester {
+                    thumbprint: [1; 32],
+                    subject: subject.to_owned(),
+                    ends: Timestamp::UNIX_EPOCH,
+                }),
+            }));
+            let admitted = agreements.admit(&Asked {
+                route: "/books",
+                proven: &proven,
+                assertion: None,
+                operation: None,
+                body_is_proven: true,
+                actions: Vec::new(),
+                bytes: 10,
+            });
+            admitted.map(|under| under.is_some()).ok()
+        };
+        assert_eq!(admit(Some("CN=gateway,O=Acme")), Some(true));
+        assert_eq!(admit(Some("CN=gateway,O=Acme")), None, "one an hour");
+        assert_eq!(admit(Some("CN=other,O=Acme")), Some(false));
+        assert_eq!(admit(None), Some(false));
     }
 }

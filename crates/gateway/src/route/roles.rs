@@ -67,7 +67,7 @@ pub(crate) enum Proven {
     /// A principal, which is no user: `users` names other people.
     Kerberos(String),
     /// The subject of the assertion that began a conversation, which is no user either.
-    Subject(Box<AssertedOwner>),
+    Subject(Arc<AssertedOwner>),
     /// An assertion alone, or nobody.
     #[default]
     Nobody,
@@ -332,7 +332,7 @@ mod tests {
         };
         let mut subject = soapstone::wss::NameIdentifier::default();
         subject.value = "alice".to_owned();
-        let proven = Proven::Subject(Box::new(AssertedOwner {
+        let proven = Proven::Subject(Arc::new(AssertedOwner {
             issuer: "https://idp.example".to_owned(),
             subject,
             id: "_a1".to_owned(),

@@ -1,8 +1,9 @@
 //! How the conversations of an endpoint begin.
 
 use jiff::Timestamp;
+use soapstone_crypto::DistinguishedName;
 use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
-use soapstone_wss::{InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
+use soapstone_wss::{AssertedOwner, InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
 
 /// How contexts are made at an endpoint.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub struct Conversation {
     pub(super) renewal_inbound: Option<InboundPlan>,
     /// The issuers whose assertions may begin one.
     pub(super) issuers: Vec<String>,
+    /// Who may vouch for the subjects of assertions.
+    pub(super) attesters: Vec<DistinguishedName>,
     /// For a client: the end of the assertion that begins one.
     pub(super) assertion_end: Option<Timestamp>,
     /// For a service: what it grants.
@@ -28,6 +31,17 @@ impl Conversation {
     /// or amended (WS-SecurityPolicy 1.3, 5.4.7).
     pub fn has(&self, operation: Operation) -> bool {
         self.operations.contains(&operation)
+    }
+
+    /// Whether the issuer of an assertion may begin one, and whoever vouched for its subject. A
+    /// context is kept beyond a reload, and the rules are those of today.
+    pub(super) fn accepts(&self, owner: &AssertedOwner) -> bool {
+        let vouched = owner.attester.as_ref().is_none_or(|attester| {
+            let mut attesters = self.attesters.iter();
+            let name = attester.name();
+            name.is_some_and(|name| attesters.any(|one| one.matches(&name)))
+        });
+        vouched && self.issuers.contains(&owner.issuer)
     }
 
     /// Whether the messages that begin it hide what both sides contribute to its key. Where they do

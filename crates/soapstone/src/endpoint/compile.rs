@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use soapstone_crypto::DistinguishedName;
 use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
@@ -329,6 +330,11 @@ impl Compiler<'_> {
             true => keys.issuers.iter().map(|it| it.name.clone()).collect(),
             false => Vec::new(),
         };
+        let attesters = inbound.assertion().map(|wanted| {
+            let attesters = wanted.attesters.iter();
+            let names = attesters.map(|subject| DistinguishedName::parse(subject).ok());
+            names.flatten().collect()
+        });
         let assertion = keys.assertion.as_ref().filter(|_| begins(&outbound));
         let assertion_end = assertion.and_then(|assertion| assertion.ends());
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
@@ -358,6 +364,7 @@ impl Compiler<'_> {
             bootstrap_outbound: bootstrap_outbound?,
             renewal_inbound,
             issuers,
+            attesters: attesters.unwrap_or_default(),
             assertion_end,
             service: SecurityTokenService::new(service),
             client,

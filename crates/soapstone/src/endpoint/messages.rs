@@ -316,8 +316,8 @@ impl<P: Directions> Endpoint<P> {
         }
     }
 
-    /// The contexts that a message names, as far as this endpoint has them.
-    async fn contexts(
+    /// The contexts of these names, as far as this endpoint has them and may use them.
+    pub(super) async fn contexts(
         &self,
         names: Vec<ContextName>,
         workspace: &Workspace,
@@ -345,7 +345,7 @@ impl<P: Directions> Endpoint<P> {
             }
             ContextOwner::Subject(owner) => {
                 let mut conversation = self.conversation.iter();
-                conversation.any(|one| one.issuers.contains(&owner.issuer))
+                conversation.any(|one| one.accepts(owner))
             }
             _ => true,
         });

@@ -87,6 +87,13 @@ pub enum Refusal {
     NotConfidential,
     /// Nobody was shown to have sent the request, or not the one who has to.
     NotAuthenticated,
+    /// What the assertion says of the one who would own the context is more than is kept.
+    OwnerTooLarge {
+        /// Bytes found.
+        found: usize,
+        /// Most bytes.
+        most: usize,
+    },
     /// A user's token and a certificate's signature are in the request, and nothing shows that
     /// both are one requestor's.
     RequesterAmbiguous,
@@ -231,6 +238,7 @@ impl Refusal {
             | Self::ClaimNotOffered { .. } => TrustFaultCode::BadRequest,
             Self::EntropyUnreadable
             | Self::NotConfidential
+            | Self::OwnerTooLarge { .. }
             | Self::ContextsUnavailable { .. }
             | Self::CancellationsUnavailable { .. }
             | Self::Library { .. } => TrustFaultCode::RequestFailed,
@@ -273,6 +281,7 @@ impl Refusal {
             | Self::EntropyUnreadable => "trust-entropy",
             Self::NotConfidential => "trust-not-confidential",
             Self::NotAuthenticated => "trust-not-authenticated",
+            Self::OwnerTooLarge { .. } => "trust-owner-too-large",
             Self::RequesterAmbiguous => "trust-requester",
             Self::TimeRange { .. } => "trust-time-range",
             Self::ScopeNotOffered { .. } | Self::ScopeMissing => "trust-scope",
@@ -359,6 +368,10 @@ impl fmt::Display for Refusal {
             Self::NotAuthenticated => {
                 out.write_str("nobody was shown to have sent the request who may ask for this")
             }
+            Self::OwnerTooLarge { found, most } => write!(
+                out,
+                "expected at most {most} bytes of subject and attributes in the assertion that begins a context, found {found}"
+            ),
             Self::RequesterAmbiguous => out.write_str(
                 "the request has a user's token and a certificate's signature, which does not cover the token: it is not known whom an assertion would be about",
             ),

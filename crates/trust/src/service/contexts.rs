@@ -29,6 +29,7 @@ impl SecurityTokenService {
         if is_nobody && !self.rules.anonymous || requester.has_idle_token() {
             return Err(Refusal::NotAuthenticated);
         }
+        check_size(&requester.owner)?;
         let expires = within(&requester.owner, self.end(request.lifetime, now)?, now);
         if expires <= now {
             // The token is over, though by no more than the clocks may differ.
@@ -79,6 +80,7 @@ impl SecurityTokenService {
             }
             _ => &old.owner,
         };
+        check_size(owner)?;
         let mut expires = within(owner, self.end(request.lifetime, now)?, now);
         let shown =
             matches!(old.owner, ContextOwner::Anonymous) || is_same(&requester.owner, &old.owner);
@@ -170,6 +172,7 @@ impl SecurityTokenService {
             (owner, other) if is_same(owner, other) => other.clone(),
             _ => return Err(Refusal::ContextNotYours { name: old.name() }),
         };
+        check_size(&owner)?;
         let expires = within(&owner, old.expires, now);
         if expires <= now {
             return Err(Refusal::NotAuthenticated);
@@ -265,8 +268,26 @@ impl SecurityTokenService {
     }
 }
 
-/// When a context of this owner ends: no later than his certificate, his ticket or his assertion,
-/// which would not begin another one then.
+/// Most bytes of what an assertion says of the owner of a context: a store counts contexts, and not
+/// how long their owners are.
+const MOST_OF_OWNER: usize = 16 * 1024;
+
+fn check_size(owner: &ContextOwner) -> Result<(), Refusal> {
+    let found = match owner {
+        ContextOwner::Subject(owner) => owner.size(),
+        _ => 0,
+    };
+    match found <= MOST_OF_OWNER {
+        true => Ok(()),
+        false => Err(Refusal::OwnerTooLarge {
+            found,
+            most: MOST_OF_OWNER,
+        }),
+    }
+}
+
+/// When a context of this owner ends: no later than his certificate, his ticket, his assertion or
+/// the certificate of who vouched for him, which would not begin another one then.
 fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp {
     match owner {
         // Where it is over already, the rules of trust do not ask for times.
@@ -274,7 +295,11 @@ fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp
             expires.min(certificate.not_after())
         }
         ContextOwner::Kerberos { ends, .. } => expires.min(*ends),
-        ContextOwner::Subject(owner) => expires.min(owner.ends),
+        ContextOwner::Subject(owner) => {
+            let attester = owner.attester.as_ref().map(|one| one.ends);
+            let attester = attester.filter(|end| *end > now);
+            expires.min(owner.ends).min(attester.unwrap_or(expires))
+        }
         _ => expires,
     }
 }

@@ -3,12 +3,14 @@
 //! The one rule: one party sent it. What two tokens say of two parties is the word of nobody.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_crypto::Certificate;
 use soapstone_wss::{
-    AssertedOwner, Assertion, AssertionPolicy, ConfirmationMethod, ContextOwner, Envelope,
-    Evidence, Extent, SecurityContext, SignatureEvidence, SignatureRole, Signer, Verified,
+    AssertedOwner, Assertion, AssertionPolicy, Attester, ConfirmationMethod, ContextOwner,
+    Envelope, Evidence, Extent, SecurityContext, SignatureEvidence, SignatureRole, Signer,
+    Verified,
 };
 
 /// Who sent a request, as far as its security showed.
@@ -187,7 +189,7 @@ impl Requester {
             // A ticket beside another name shows nobody.
             Some(RequesterToken::Kerberos { .. }) => ContextOwner::Anonymous,
             _ => match subject_of(evidence, token.as_ref(), several, signed) {
-                Some(subject) => ContextOwner::Subject(Box::new(subject)),
+                Some(subject) => ContextOwner::Subject(Arc::new(subject)),
                 None if evidence.assertion.is_some() => ContextOwner::Anonymous,
                 None => owner,
             },
@@ -252,7 +254,7 @@ fn subject_of(
             let is_alone = certificates.all(|one| one.der() == attester.der())
                 && evidence.user.is_none()
                 && evidence.kerberos_client().is_none();
-            Some(is_alone.then(|| attester.thumbprint_sha256())?)
+            Some(is_alone.then(|| Attester::of(attester))?)
         }
         _ => return None,
     };

@@ -25,7 +25,7 @@ pub(crate) use self::kind::{Proving, broken};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse,
-    IssuedAssertion, NameIdentifier, SamlVersion, WantedAssertion, WantedHolder,
+    IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{
     HiddenAssertion, HolderKey, Presentation, PresentedSignature, holds_key, version_of,

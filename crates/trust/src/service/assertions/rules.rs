@@ -246,7 +246,7 @@ pub(super) fn format_of(name: &NameIdentifier) -> &str {
 
 /// Whether a name means the same subject with the next login.
 pub(super) fn has_lasting_name(name: &NameIdentifier) -> bool {
-    format_of(name) != TRANSIENT_NAMES
+    name.is_lasting()
 }
 
 impl Party {

@@ -1,10 +1,13 @@
 //! Contexts that an assertion began (WS-SecureConversation 1.4, 3 to 6): whose they are, and when
 //! they end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone_trust::{Refusal, Requester, TRANSIENT_NAMES};
-use soapstone_wss::{AssertedOwner, ContextOwner, NameIdentifier, SecurityContext};
+use soapstone_wss::{
+    AssertedOwner, AssertionAttribute, Attester, ContextOwner, NameIdentifier, SecurityContext,
+};
 
 use super::{about, not_proven};
 use crate::support::{Host, after, context, entropy, holder, now, request, requester, user};
@@ -21,7 +24,16 @@ fn asserted(issuer: &str, ends: i64, change: impl FnOnce(&mut AssertedOwner)) ->
         attester: None,
     };
     change(&mut owner);
-    ContextOwner::Subject(Box::new(owner))
+    ContextOwner::Subject(Arc::new(owner))
+}
+
+/// Somebody who vouches, with a certificate that ends then.
+fn vouching(thumbprint: u8, ends: i64) -> Option<Attester> {
+    Some(Attester {
+        thumbprint: [thumbprint; 32],
+        subject: "CN=gateway".to_owned(),
+        ends: after(ends),
+    })
 }
 
 const IDP: &str = "https://idp.example";
@@ -56,10 +68,45 @@ fn a_context_never_outlives_the_assertion_that_began_it() {
     }
 }
 
+/// Who vouches could write the end of an assertion that its issuer did not sign.
+#[test]
+fn a_context_never_outlives_the_certificate_of_who_vouched() {
+    for (ends, expected) in [(300, 300), (900, 600), (-10, 600)] {
+        let host = Host::new(|_| {});
+        let vouched = asserted(IDP, 600, |owner| owner.attester = vouching(1, ends));
+        let issue = request("Issue", &entropy(32));
+        host.answer(issue.as_bytes(), None, &requester(vouched), now())
+            .unwrap();
+        let begun = host.contexts.borrow().last().unwrap().expires;
+        // Where it is over already, the rules of trust do not ask for times.
+        assert_eq!(begun, after(expected), "{ends}");
+    }
+}
+
+/// A store counts contexts, and not how long their owners are.
+#[test]
+fn a_subject_with_more_than_is_kept_begins_no_context() {
+    let with = |values: usize| {
+        asserted(IDP, 900, |owner| {
+            let values = vec!["v".repeat(40); values];
+            owner.attributes = vec![AssertionAttribute::new("role".to_owned(), None, values)];
+        })
+    };
+    let host = Host::new(|rules| rules.owner_alone = true);
+    let issue = request("Issue", &entropy(32));
+    host.answer(issue.as_bytes(), None, &requester(with(200)), now())
+        .unwrap();
+    let too_large = |refusal: Refusal| matches!(refusal, Refusal::OwnerTooLarge { .. });
+    assert!(too_large(host.refusal(&issue, &requester(with(300)))));
+    let begun = host.contexts.borrow().last().unwrap().identifier.clone();
+    let renew = about("Renew", &begun, &entropy(32));
+    assert!(too_large(host.refusal(&renew, &requester(with(300)))));
+}
+
 /// SAML Core 2.0, 2.2.2 and 8.3: a name is one's own within its issuer, its domain and its format.
 #[test]
 fn another_subject_of_the_same_name_is_not_the_owner() {
-    let of_gateway = || asserted(IDP, 900, |owner| owner.attester = Some([1; 32]));
+    let of_gateway = || asserted(IDP, 900, |owner| owner.attester = vouching(1, 900));
     let for_a_login = |id: &str| {
         asserted(IDP, 900, |owner| {
             owner.subject.format = Some(TRANSIENT_NAMES.to_owned());
@@ -85,7 +132,7 @@ fn another_subject_of_the_same_name_is_not_the_owner() {
         (of_gateway(), alice(900)),
         (
             of_gateway(),
-            asserted(IDP, 900, |owner| owner.attester = Some([2; 32])),
+            asserted(IDP, 900, |owner| owner.attester = vouching(2, 900)),
         ),
         (for_a_login("_a1"), for_a_login("_a2")),
     ];

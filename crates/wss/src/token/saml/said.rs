@@ -16,7 +16,23 @@ pub struct NameIdentifier {
     pub service_qualifier: Option<String>,
 }
 
+/// `Format` of names that an issuer gives for a login, and then perhaps to another subject (SAML
+/// Core 2.0, 8.3.8).
+pub const TRANSIENT_NAMES: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+
 impl NameIdentifier {
+    /// Whether the name means the same subject with the next login.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        self.format.as_deref() != Some(TRANSIENT_NAMES)
+    }
+
+    /// The domain of the identifier: that of its `issuer`, where it names no other one.
+    #[must_use]
+    pub fn domain<'n>(&'n self, issuer: &'n str) -> &'n str {
+        self.other_domain(issuer).unwrap_or(issuer)
+    }
+
     /// The domain of the identifier, where it is another one than that of its `issuer`.
     #[must_use]
     pub fn other_domain(&self, issuer: &str) -> Option<&str> {
