@@ -299,11 +299,11 @@ impl ContextStore for MemoryContexts {
     ) -> Result<bool, StoreUnavailable> {
         let key = key(scope, &before.identifier);
         let (whose, now) = (&after.owner, after.created);
-        let (before, after) = (self.instance(before), self.instance(after));
-        let share = match before.owner.is(&after.owner) {
+        let share = match Shares::is_of_one(&before.owner, whose) {
             true => None,
             false => Some(self.share(whose, now)?),
         };
+        let (before, after) = (self.instance(before), self.instance(after));
         let mut shard = self.shard(&key);
         let Some((key, conversation)) = shard
             .conversations
@@ -351,6 +351,8 @@ impl Owner {
             // Certificates rest once.
             (Self::Certificate(one), Self::Certificate(other)) => Arc::ptr_eq(one, other),
             (Self::User(one), Self::User(other)) => one == other,
+            (Self::Kerberos(one), Self::Kerberos(other)) => one == other,
+            (Self::Subject(one), Self::Subject(other)) => one == other,
             (Self::Anonymous, Self::Anonymous) => true,
             _ => false,
         }

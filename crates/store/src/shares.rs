@@ -31,7 +31,41 @@ enum Holder {
     Kerberos(Box<str>),
     /// The subject of an issuer, with the format and the domains of the name.
     Subject([Option<Box<str>>; 5]),
+    /// All subjects whose names an issuer gives for a login: each login has another one.
+    Logins(Box<str>),
+    /// All subjects that somebody vouched for: he says whose names they are.
+    Vouched([u8; 32]),
     Anonymous,
+}
+
+impl Holder {
+    fn of(owner: &ContextOwner) -> Self {
+        match owner {
+            ContextOwner::Certificate(certificate) => {
+                Self::Certificate(certificate.thumbprint_sha256())
+            }
+            ContextOwner::User(name) => Self::User(name.as_str().into()),
+            ContextOwner::Kerberos { client, .. } => Self::Kerberos(client.as_str().into()),
+            ContextOwner::Subject(owner) => {
+                if let Some(attester) = &owner.attester {
+                    return Self::Vouched(attester.thumbprint);
+                }
+                if !owner.subject.is_lasting() {
+                    return Self::Logins(owner.issuer.as_str().into());
+                }
+                let text = |text: &Option<String>| text.as_deref().map(Into::into);
+                let subject = &owner.subject;
+                Self::Subject([
+                    Some(owner.issuer.as_str().into()),
+                    Some(subject.value.as_str().into()),
+                    text(&subject.format),
+                    text(&subject.qualifier),
+                    text(&subject.service_qualifier),
+                ])
+            }
+            ContextOwner::Anonymous => Self::Anonymous,
+        }
+    }
 }
 
 /// The room of one conversation.
@@ -58,27 +92,14 @@ impl Shares {
         self.most
     }
 
+    /// Whether conversations of both are of one share.
+    pub(crate) fn is_of_one(one: &ContextOwner, other: &ContextOwner) -> bool {
+        Holder::of(one) == Holder::of(other)
+    }
+
     /// Room for one conversation more; `None` where its owner holds as many as he may.
     pub(crate) fn take(&self, owner: &ContextOwner) -> Option<Share> {
-        let holder = match owner {
-            ContextOwner::Certificate(certificate) => {
-                Holder::Certificate(certificate.thumbprint_sha256())
-            }
-            ContextOwner::User(name) => Holder::User(name.as_str().into()),
-            ContextOwner::Kerberos { client, .. } => Holder::Kerberos(client.as_str().into()),
-            ContextOwner::Subject(owner) => {
-                let text = |text: &Option<String>| text.as_deref().map(Into::into);
-                let subject = &owner.subject;
-                Holder::Subject([
-                    Some(owner.issuer.as_str().into()),
-                    Some(subject.value.as_str().into()),
-                    text(&subject.format),
-                    text(&subject.qualifier),
-                    text(&subject.service_qualifier),
-                ])
-            }
-            ContextOwner::Anonymous => Holder::Anonymous,
-        };
+        let holder = Holder::of(owner);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let held = match known.by_owner.get(&holder).and_then(Weak::upgrade) {
             Some(held) => held,
@@ -101,6 +122,9 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use soapstone::wss::{AssertedOwner, Attester, NameIdentifier, TRANSIENT_NAMES};
+
     use super::*;
 
     #[test]
@@ -116,5 +140,43 @@ mod tests {
             assert!(shares.take(&user(name)).is_some());
         }
         assert!(shares.known.lock().expect("no panic").by_owner.len() <= 64);
+    }
+
+    /// An issuer gives another name for each login, and who vouches names whom he wants.
+    #[test]
+    fn names_that_somebody_makes_up_share_one_room() {
+        let shares = Shares::new(2);
+        let subject = |issuer: &str, name: &str, change: &dyn Fn(&mut AssertedOwner)| {
+            let mut owner = AssertedOwner {
+                issuer: issuer.to_owned(),
+                subject: NameIdentifier::default(),
+                id: format!("_{name}"),
+                ends: Timestamp::UNIX_EPOCH,
+                attributes: Vec::new(),
+                attester: None,
+            };
+            owner.subject.value = name.to_owned();
+            change(&mut owner);
+            ContextOwner::Subject(Arc::new(owner))
+        };
+        let lasting = |_: &mut AssertedOwner| {};
+        let transient =
+            |owner: &mut AssertedOwner| owner.subject.format = Some(TRANSIENT_NAMES.to_owned());
+        let vouched = |owner: &mut AssertedOwner| {
+            owner.attester = Some(Attester {
+                thumbprint: [1; 32],
+                subject: "CN=gateway".to_owned(),
+                ends: Timestamp::UNIX_EPOCH,
+            });
+        };
+        let fit = |issuers: [&str; 3], change: &dyn Fn(&mut AssertedOwner)| {
+            let names = issuers.into_iter().zip(["a", "b", "c"]);
+            let taken = names.map(|(issuer, name)| shares.take(&subject(issuer, name, change)));
+            taken.collect::<Vec<_>>().iter().flatten().count()
+        };
+        assert_eq!(fit(["idp"; 3], &lasting), 3);
+        assert_eq!(fit(["idp"; 3], &transient), 2);
+        assert_eq!(fit(["idp", "other", "other"], &transient), 3);
+        assert_eq!(fit(["idp", "other", "third"], &vouched), 2);
     }
 }

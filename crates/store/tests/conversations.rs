@@ -2,12 +2,15 @@
 
 mod servers;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use servers::{Server, at, context, node_at, secret};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::wss::{ContextOwner, ConversationVersion, SecurityContext};
+use soapstone::wss::{
+    AssertedOwner, ContextOwner, ConversationVersion, NameIdentifier, SecurityContext,
+};
 use soapstone_store::MemoryContexts;
 
 #[test]
@@ -209,6 +212,50 @@ fn an_amended_context_is_the_same_with_another_owner() {
         // What somebody else has amended meanwhile is not as it was.
         assert_eq!(store.amend("/", &before, &after), Ok(false));
         assert_eq!(store.amend("/", &after, &after), Ok(true));
+    }
+}
+
+/// Whoever amends a context of his own gets it with the end of another token, in his one share.
+#[test]
+fn an_owner_amends_his_own_context() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(10).with_share(1);
+    let subject = |id: &str| {
+        let mut subject = NameIdentifier::default();
+        subject.value = "alice".to_owned();
+        ContextOwner::Subject(Arc::new(AssertedOwner {
+            issuer: "https://idp.example".to_owned(),
+            subject,
+            id: id.to_owned(),
+            ends: at(3600),
+            attributes: Vec::new(),
+            attester: None,
+        }))
+    };
+    let principal = |ends: i64| ContextOwner::Kerberos {
+        client: "alice@EXAMPLE.COM".to_owned(),
+        ends: at(ends),
+    };
+    let user = || ContextOwner::User("alice".to_owned());
+    let cases = [
+        (user(), user()),
+        (principal(3600), principal(7200)),
+        (subject("_a1"), subject("_a2")),
+    ];
+    for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
+        for (owner, again) in &cases {
+            let with = |owner: &ContextOwner| SecurityContext {
+                owner: owner.clone(),
+                ..context(1, 0)
+            };
+            let (before, after) = (with(owner), with(again));
+            store.insert("/", &before).expect("there is room");
+            let found = store.find("/", &before.name(), at(10));
+            let found = found.expect("it answers").expect("it is there");
+            assert_eq!(store.amend("/", &found, &after), Ok(true), "{owner:?}");
+            assert_eq!(store.amend("/", &after, &after), Ok(true), "{again:?}");
+            assert_eq!(store.cancel("/", &before.identifier), Ok(true));
+        }
     }
 }
 
