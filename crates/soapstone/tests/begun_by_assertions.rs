@@ -708,6 +708,33 @@ fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
     );
 }
 
+/// A context whose messages are refused is as good as none, for who shows another assertion, too.
+#[test]
+fn another_assertion_does_not_bring_back_what_a_cancelled_one_began() {
+    let folder = BORNE.folder();
+    let client = BORNE.client(&folder, "alice", &Made::default());
+    let service = BORNE.service(&folder, "refuse_cancelled = true\n");
+    let memories = (Kept::default(), Granted::default());
+    let soap = SoapVersion::V12;
+    let kept = (&memories.0, &memories.1);
+    let (ours, theirs) = BORNE.begun((&client, &service), None, soap, kept);
+    let memory = Memory {
+        replay: &memories.0,
+        contexts: &memories.1,
+    };
+    let (now, ends) = (Timestamp::now(), owner_of(&theirs).ends);
+    cancel(&memories.0, (ISSUER, ID), "alice", ends, now).expect("room");
+    let made = Made {
+        id: "_later",
+        ..Made::default()
+    };
+    let again = BORNE.client(&folder, "alice", &made);
+    let renewal = BORNE.asked(&again, Some(&ours), soap).expect("a request");
+    let answer = BORNE.answered(&service, renewal.bytes, memory);
+    let refused = answer.refused.map(|fault| fault.refusal.name());
+    assert_eq!(refused, Some("context-not-proven"));
+}
+
 #[test]
 fn what_could_begin_no_conversation_is_told() {
     let folder = HELD.folder();

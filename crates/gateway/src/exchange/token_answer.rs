@@ -47,6 +47,7 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
             what = done.what,
             context = done.identifier,
             owner = done.owner,
+            domain = done.domain,
             "security context"
         );
     }

@@ -92,7 +92,8 @@ pub struct TokenDone {
     pub identifier: String,
     /// Whose; for a cancelled context nobody's any more. The subject of an assertion.
     pub owner: Option<String>,
-    /// The domain of that subject's name, where it is another issuer's.
+    /// The domain of that subject's name, where it is another issuer's. That of a context's owner
+    /// whom an assertion names, always.
     pub domain: Option<String>,
     /// For whom an assertion is.
     pub audience: Option<String>,

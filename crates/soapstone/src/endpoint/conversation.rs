@@ -13,8 +13,8 @@ use soapstone_trust::{
     Answer, ContextsUnavailable, Effect, Records, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, Message, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext,
-    Verified,
+    ContextName, ContextOwner, Envelope, Message, OutboundPlan, Outgoing, Rejected, SecureError,
+    SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -262,12 +262,15 @@ impl<P: Opens + Secures> Endpoint<P> {
             match judged(service, body, action, requester, &known, now) {
                 Ok(outcome) => return outcome,
                 Err(Wanted::Context(name)) => {
-                    let (scope, asked) = (self.scope.clone(), name.clone());
-                    let found = workspace.ask(Store::Contexts, move |memory| {
-                        let found = memory.contexts.find(&scope, &asked, now);
-                        found.map_err(unknown)
-                    });
-                    known.contexts.push((name, found.await));
+                    let found = self.contexts(vec![name.clone()], workspace, now).await;
+                    let found = match found {
+                        Ok(mut found) => Ok(found.pop()),
+                        // It is as good as none.
+                        Err(Rejected::AssertionCancelled) => Ok(None),
+                        Err(Rejected::ContextsUnavailable { problem }) => Err(unknown(problem)),
+                        Err(error) => Err(unknown(error)),
+                    };
+                    known.contexts.push((name, found));
                 }
                 Err(Wanted::Assertion(name)) => {
                     let (issuer, id) = name.clone();
@@ -419,11 +422,18 @@ fn carry_out(
             });
         }
     };
+    let (owner, domain) = match owner {
+        Some(ContextOwner::Subject(owner)) => {
+            let domain = owner.subject.domain(&owner.issuer).to_owned();
+            (Some(owner.subject.value.clone()), Some(domain))
+        }
+        owner => (owner.map(ToString::to_string), None),
+    };
     Ok(TokenDone {
         what,
         identifier: identifier.clone(),
-        owner: owner.map(ToString::to_string),
-        domain: None,
+        owner,
+        domain,
         audience: None,
     })
 }
