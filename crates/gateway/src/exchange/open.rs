@@ -154,10 +154,11 @@ pub(super) async fn open(
                 let deciphered = !opened.evidence.encrypted.is_empty();
                 suspect.judge(endpoint.endpoint.limits(), deciphered, observed, desk)?;
             }
+            let proven = proven(&opened, private);
             Ok(Entered::Message(Box::new(Opened {
                 operation: observed.operation(),
-                sender: Sender::of(&opened),
-                proven: proven(&opened, private),
+                sender: Sender::of(&opened, &proven),
+                proven,
                 assertion: opened.evidence.assertion.take().map(Box::new),
                 inner: InnerProof::take(&mut opened.evidence),
                 unproven: opened.evidence.unproven,

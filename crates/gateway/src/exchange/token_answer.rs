@@ -99,7 +99,7 @@ fn domain_of(answer: &TokenAnswer) -> Option<String> {
         (None, ContextOwner::Subject(owner)) => (&owner.subject, &owner.issuer),
         _ => return None,
     };
-    Some(subject.other_domain(issuer).unwrap_or(issuer).to_owned())
+    Some(subject.domain(issuer).to_owned())
 }
 
 /// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.

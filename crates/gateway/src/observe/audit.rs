@@ -16,10 +16,10 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use soapstone::endpoint::OpenedMessage;
-use soapstone::wss::ContextOwner;
 use soapstone_registry::calls::Outcome;
 
 use crate::observe::log::{Beginning, Lines};
+use crate::route::roles::Proven;
 
 /// Most bytes of lines that wait to be written: some twenty thousand, ten seconds of a gateway that
 /// answers two thousand messages a second.
@@ -93,7 +93,8 @@ fn append(path: &Path) -> io::Result<File> {
 /// Who sent a message, as it was proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// `user`, `kerberos` or `certificate`; of a request for a token `assertion`, too.
+    /// `user`, `kerberos` or `certificate`; of a request for a token, and of a conversation that
+    /// an assertion began, `assertion`, too.
     pub(crate) by: &'static str,
     /// The user's name, the principal, or the subject of certificate or assertion.
     pub(crate) name: String,
@@ -102,8 +103,16 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Who sent a message that was opened: its user, its Kerberos client, or else its signer.
-    pub(crate) fn of(opened: &OpenedMessage) -> Option<Self> {
+    /// Who sent a message that was opened: the subject of its conversation, if roles go by him; its
+    /// user, its Kerberos client, or else its signer.
+    pub(crate) fn of(opened: &OpenedMessage, proven: &Proven) -> Option<Self> {
+        if let Proven::Subject(owner) = proven {
+            return Some(Self {
+                by: "assertion",
+                name: owner.subject.value.clone(),
+                domain: Some(owner.subject.domain(&owner.issuer).to_owned()),
+            });
+        }
         if let Some(user) = &opened.evidence.user {
             return Some(Self {
                 by: "user",
@@ -116,15 +125,6 @@ impl Sender {
                 by: "kerberos",
                 name: client.to_owned(),
                 domain: None,
-            });
-        }
-        let context = opened.receipt.context.as_ref();
-        if let Some(ContextOwner::Subject(owner)) = context.map(|context| &context.owner) {
-            let domain = owner.subject.other_domain(&owner.issuer);
-            return Some(Self {
-                by: "assertion",
-                name: owner.subject.value.clone(),
-                domain: Some(domain.unwrap_or(&owner.issuer).to_owned()),
             });
         }
         let signer = opened.receipt.signer.as_ref()?;
@@ -272,5 +272,69 @@ impl Line<'_> {
         let said = fields.into_iter();
         said.filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use soapstone::crypto::SymmetricKey;
+    use soapstone::wss::{
+        AssertedOwner, ContextOwner, ConversationVersion, Evidence, NameIdentifier, Receipt,
+        SecurityContext, SoapVersion,
+    };
+    use soapstone_testkit::keys;
+
+    use super::*;
+
+    /// The trail names whom roles go by: in a conversation of alice, whoever signs a message of it.
+    #[test]
+    fn the_sender_of_a_message_is_the_one_whom_roles_go_by() {
+        let mut subject = NameIdentifier::default();
+        subject.value = "alice".to_owned();
+        let owner = Arc::new(AssertedOwner {
+            issuer: "https://idp.example".to_owned(),
+            subject,
+            id: "_a1".to_owned(),
+            ends: Timestamp::UNIX_EPOCH,
+            attributes: Vec::new(),
+            attester: None,
+        });
+        let gateway = keys::identity("CN=gateway", keys::RSA);
+        let gateway = gateway.certificate().clone();
+        let receipt = Receipt {
+            signer: Some(gateway.clone()),
+            context: Some(SecurityContext {
+                version: ConversationVersion::V13,
+                identifier: "urn:uuid:one".to_owned(),
+                instance: None,
+                secret: SymmetricKey::new(vec![7; 32]).expect("a key"),
+                created: Timestamp::UNIX_EPOCH,
+                expires: Timestamp::UNIX_EPOCH,
+                owner: ContextOwner::Subject(Arc::clone(&owner)),
+            }),
+            ..Receipt::default()
+        };
+        let opened = OpenedMessage {
+            bytes: Vec::new(),
+            parts: Vec::new(),
+            version: SoapVersion::V12,
+            fault: None,
+            evidence: Evidence::default(),
+            receipt,
+            addressing: None,
+            action: None,
+            addressed: None,
+        };
+        let told = |proven: Proven| {
+            let sender = Sender::of(&opened, &proven).expect("somebody");
+            (sender.by, sender.name, sender.domain)
+        };
+        let domain = Some("https://idp.example".to_owned());
+        let alice = ("assertion", "alice".to_owned(), domain);
+        assert_eq!(told(Proven::Subject(owner)), alice);
+        let signer = ("certificate", "CN=gateway".to_owned(), None);
+        assert_eq!(told(Proven::Certificate(gateway)), signer);
     }
 }
