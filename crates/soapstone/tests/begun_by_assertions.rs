@@ -446,6 +446,13 @@ fn a_policy_has_an_assertion_begin_a_conversation() {
         let client: Client = client.unwrap_or_else(|it| panic!("{}: {it}", case.method));
         let service = compile(&folder, &by_policy(case.service_text("")));
         let service: Service = service.unwrap_or_else(|it| panic!("{}: {it}", case.method));
+        if case.method == "sender-vouches" {
+            // A holder's key would stand beside the certificate that signs.
+            let both = "[\"holder-of-key\", \"sender-vouches\"]";
+            let both = by_policy(case.service_text("")).replace("[\"sender-vouches\"]", both);
+            let told = problems::<Serving>(&folder, &both);
+            assert!(told.contains("by a certificate beside it"), "{told}");
+        }
         let memories = (Kept::default(), Granted::default());
         let (ours, theirs) = case.begun(
             (&client, &service),
@@ -765,6 +772,12 @@ fn what_could_begin_no_conversation_is_told() {
             "bootstrap = \"none\"",
             "bootstrap = \"username\"",
             "a user stands beside the assertion that begins conversations",
+        ),
+        (
+            BORNE.service_text("") + "[trust]\npinned = [\"alice.cert.pem\"]\n",
+            "bootstrap = \"none\"",
+            "bootstrap = \"sign-encrypt\"",
+            "a certificate stands beside the bearer's assertion",
         ),
         (
             conversation("none"),

@@ -28,7 +28,7 @@ impl Compiler<'_> {
             return;
         };
         let by_connection = wanted.protection == AssertionProtection::Connection;
-        let held = wanted.methods == [ConfirmationMethod::HolderOfKey];
+        let held = wanted.accepts(ConfirmationMethod::HolderOfKey);
         let signs = bootstrap.signs_with() == Some(KeyBinding::Certificate);
         let problems = [
             (
@@ -67,6 +67,11 @@ impl Compiler<'_> {
                 "protection = \"signature\", and bootstrap = \"sign-encrypt\"",
             ),
             (
+                wanted.accepts(ConfirmationMethod::Bearer) && by_connection && signs,
+                "a certificate stands beside the bearer's assertion that begins conversations: one party begins one",
+                "take a bootstrap that nobody signs: bootstrap = \"none\"",
+            ),
+            (
                 held && wanted.holder == HolderUse::Endorses && !bootstrap.is_by_connection(),
                 "the holder of the assertion that begins conversations endorses a message that another key signs",
                 "let the holder's key sign the message itself, or protect it by TLS",
@@ -74,7 +79,7 @@ impl Compiler<'_> {
             (
                 held && wanted.holder == HolderUse::Beside && signs,
                 "the holder of the assertion that begins conversations signs by a certificate beside it",
-                "let the signature name the assertion",
+                "let the signature name the assertion, or leave \"holder-of-key\" out of `confirmation`",
             ),
         ];
         for (is_wrong, problem, hint) in problems {
