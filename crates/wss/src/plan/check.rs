@@ -19,7 +19,6 @@ impl Policy {
         problems.extend(self.missing_algorithms());
         problems.extend(self.wrong_parts());
         problems.extend(self.wrong_attachments());
-        problems.extend(self.wrong_order());
         let combination = |problem| PlanProblem::Combination { problem };
         let wrong = self.wrong_combinations().chain(wrong_demands(self));
         problems.extend(wrong.map(combination));

@@ -349,6 +349,7 @@ impl OutboundPlan {
     pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
         let mut problems = Vec::new();
         policy.check(&mut problems);
+        problems.extend(policy.wrong_order());
         let (mut signer, mut algorithm) = (None, None);
         if let Some(signature) = policy.signature() {
             match signature.key {

@@ -4,7 +4,8 @@
 //! 1.1.1, 5). What a later item needs stands before it.
 
 use super::PlanProblem;
-use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use super::protection::signs_by_holder;
+use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::header_order::OrderedItem;
 use crate::part::Part;
 use crate::policy::Policy;
@@ -13,22 +14,46 @@ use crate::policy::Policy;
 type Rule = (bool, OrderedItem, OrderedItem, &'static str);
 
 impl Policy {
+    /// Whether messages that we make have an item in their header, if what it is for is in the
+    /// message.
+    pub fn writes_item(&self, item: OrderedItem) -> bool {
+        let (signature, encryption) = (self.signature(), self.encryption());
+        let by_certificate = KeyBinding::Certificate;
+        match item {
+            OrderedItem::Timestamp => self.header.timestamp.is_some_and(|one| one.sent),
+            OrderedItem::Token => {
+                let names_token = signature.is_some_and(|one| {
+                    one.key == by_certificate && one.reference.has_token() && !signs_by_holder(self)
+                });
+                names_token || self.introduces_certificate()
+            }
+            OrderedItem::KeyToken => {
+                encryption.is_some_and(|one| one.key == by_certificate && one.reference.has_token())
+            }
+            OrderedItem::Username => self.username().is_some(),
+            OrderedItem::Assertion => self.assertion().is_some(),
+            OrderedItem::Key => encryption.is_some(),
+            OrderedItem::Signature => signature.is_some(),
+        }
+    }
+
     /// Everything that is wrong with the order that messages are written in.
     pub(super) fn wrong_order(&self) -> Vec<PlanProblem> {
+        let signs_late = self.order() == ProtectionOrder::EncryptBeforeSigning;
+        if signs_late && self.encrypts(&Part::Assertion) && self.is_signed_by_holder() {
+            // We make one key for all cipher text, and no order of the three can be processed.
+            return vec![PlanProblem::Combination {
+                problem: "an assertion whose holder signs is deciphered before his signature is verified: it is signed before it is encrypted",
+            }];
+        }
         let order = self.header.order.as_slice();
         if order.is_empty() {
             return Vec::new();
         }
-        let combination = |problem| vec![PlanProblem::Combination { problem }];
+        let unfit = |problem| vec![PlanProblem::HeaderOrderUnfit { problem }];
         if self.has_keys_of_keys() {
-            return combination(
+            return unfit(
                 "`header_order` is for signatures and session keys by certificates and shared keys: other keys have their own order",
-            );
-        }
-        let timestamp = OrderedItem::Timestamp;
-        if self.header.layout == Layout::LaxTimestampLast && order.contains(&timestamp) {
-            return combination(
-                "the layout has the Timestamp last, where it stands if `header_order` does not name it",
             );
         }
         let repeated = order
@@ -36,9 +61,19 @@ impl Policy {
             .enumerate()
             .filter(|(place, item)| order[..*place].contains(item));
         let repeated = repeated.map(|(_, item)| PlanProblem::ItemRepeated { item: *item });
-        let rules = self.rules(order[0]);
-        let broken = rules.into_iter().filter(|(applies, first, second, _)| {
-            *applies && first.rank(order) > second.rank(order)
+        // Operations share an order, and not all of them have all of its items.
+        let written = order.iter().filter(|item| self.writes_item(**item));
+        let written: Vec<OrderedItem> = written.copied().collect();
+        let timestamp = OrderedItem::Timestamp;
+        if self.header.layout == Layout::LaxTimestampLast && written.contains(&timestamp) {
+            return unfit(
+                "the layout has the Timestamp last, where it stands if `header_order` does not name it",
+            );
+        }
+        let broken = self.rules(&written).into_iter().filter(|rule| {
+            let (applies, first, second, _) = *rule;
+            let has_both = self.writes_item(first) && self.writes_item(second);
+            applies && has_both && first.rank(&written) > second.rank(&written)
         });
         let broken = broken.map(|(_, first, second, reason)| PlanProblem::HeaderOrder {
             first,
@@ -48,27 +83,28 @@ impl Policy {
         repeated.chain(broken).collect()
     }
 
-    fn rules(&self, first: OrderedItem) -> [Rule; 8] {
+    fn rules(&self, order: &[OrderedItem]) -> Vec<Rule> {
         use OrderedItem::{Assertion, Key, KeyToken, Signature, Timestamp, Token, Username};
-        let both = self.signature().is_some() && self.encryption().is_some();
         let signs_first = self.order() == ProtectionOrder::SignBeforeEncrypting;
         let strict = self.header.layout == Layout::Strict;
-        let signature = self.signature().map(|one| one.reference);
-        let signs_by_token = signature.is_some_and(KeyReference::has_token);
-        let encryption = self.encryption().map(|one| one.reference);
-        let wraps_by_token = encryption.is_some_and(KeyReference::has_token);
-        let at_front = self.header.layout == Layout::LaxTimestampFirst && first != Timestamp;
+        let at_front = self.header.layout == Layout::LaxTimestampFirst;
+        // Of the two kinds of cipher text, the message's key deciphers one.
+        let by_message = self.encrypts(&Part::Assertion);
+        let by_itself = self.hides_assertion();
+        let covered_inside = by_itself && self.signs(&Part::Assertion);
+        let held_inside = (by_message || by_itself) && signs_by_holder(self);
+        let covered_outside = by_message && !signs_first;
         let deciphers = "a key stands before what it deciphers";
         let uses = "the layout is strict: a token stands before what uses it";
-        [
+        let mut rules = vec![
             (
-                both && signs_first,
+                signs_first,
                 Key,
                 Signature,
                 "the message is signed first, and what was done last stands first",
             ),
             (
-                both && !signs_first,
+                !signs_first,
                 Signature,
                 Key,
                 "the message is encrypted first, and what was done last stands first",
@@ -79,22 +115,23 @@ impl Policy {
                 Username,
                 deciphers,
             ),
-            (self.hides_assertion(), Key, Assertion, deciphers),
-            (strict && signs_by_token, Token, Signature, uses),
-            (strict && wraps_by_token, KeyToken, Key, uses),
+            (by_message, Key, Assertion, deciphers),
             (
-                strict && self.assertion().is_some(),
+                covered_inside || held_inside,
                 Assertion,
                 Signature,
-                uses,
+                "an assertion is deciphered before the signature that covers it, or that its holder makes, is verified",
             ),
-            (
-                at_front,
-                Timestamp,
-                first,
-                "the layout has the Timestamp first",
-            ),
-        ]
+            (strict, Token, Signature, uses),
+            (strict, KeyToken, Key, uses),
+            (strict && !covered_outside, Assertion, Signature, uses),
+        ];
+        let first = order.iter().find(|item| **item != Timestamp);
+        rules.extend(first.map(|first| {
+            let reason = "the layout has the Timestamp first";
+            (at_front, Timestamp, *first, reason)
+        }));
+        rules
     }
 
     /// Whether the header has items whose order follows from how keys come from each other: derived

@@ -84,6 +84,11 @@ pub enum PlanProblem {
         /// Why it must not.
         reason: &'static str,
     },
+    /// Messages cannot have the order of the Security header, or any.
+    HeaderOrderUnfit {
+        /// Why not.
+        problem: &'static str,
+    },
     /// The order of the Security header names an item twice.
     ItemRepeated {
         /// The item.
@@ -135,7 +140,9 @@ impl fmt::Display for PlanProblem {
             Self::Reference { reference, problem } => {
                 write!(out, "key reference `{}` {problem}", reference.name())
             }
-            Self::Combination { problem } => out.write_str(problem),
+            Self::Combination { problem } | Self::HeaderOrderUnfit { problem } => {
+                out.write_str(problem)
+            }
             Self::HeaderOrder {
                 first,
                 second,

@@ -340,7 +340,7 @@ impl Protection {
 
 /// Whether the message's own signature is made by the holder of the assertion: where the connection
 /// protects the message, the signature of the endorsing holder is the message's own.
-fn signs_by_holder(policy: &Policy) -> bool {
+pub(super) fn signs_by_holder(policy: &Policy) -> bool {
     policy.is_signed_by_holder() || policy.is_by_connection() && policy.is_endorsed_by_holder()
 }
 

@@ -1,6 +1,6 @@
 //! SAML assertions in messages (SAML Token Profile 1.1.1): accepted, and refused.
 
-mod accepted;
+pub(crate) mod accepted;
 mod conditions;
 mod confirmations;
 mod elsewhere;
