@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
+use soapstone::wss::OrderedItem;
 
 use crate::LearnError;
 use crate::answer::Answer;
@@ -414,7 +415,37 @@ impl Draft {
     /// The value of `header_order`, where our messages are to have another order than the usual.
     fn header_order(&self) -> Option<String> {
         let by_policy = self.takes_a_policy() || self.several_signatures;
-        self.order.value(self.signs_first).filter(|_| !by_policy)
+        let order = self
+            .order
+            .value(self.signs_first, |item| self.has_item(item));
+        order.filter(|_| !by_policy)
+    }
+
+    /// Whether messages of the sender's file have an item of their header.
+    fn has_item(&self, item: OrderedItem) -> bool {
+        let by_user = self.password.is_some();
+        // The mechanism of users signs and encrypts what the file names.
+        let signs = self.signs && !(by_user && self.signed.is_empty());
+        let encrypts = self.encrypts && !(by_user && self.encrypted.is_empty());
+        let by_token = |reference: Option<Reference>, usual: &'static str| {
+            let name = match reference {
+                Some(Reference::Known(name)) => name,
+                _ => usual,
+            };
+            !self.has_shared_key() && ["direct", "pki-path"].contains(&name)
+        };
+        match item {
+            OrderedItem::Timestamp => self.has_timestamp,
+            OrderedItem::Token => signs && by_token(self.signature_reference, "direct"),
+            OrderedItem::KeyToken => {
+                encrypts && by_token(self.encryption_reference, "issuer-serial")
+            }
+            OrderedItem::Username => by_user,
+            OrderedItem::Key => encrypts,
+            OrderedItem::Signature => signs,
+            // No file that was learned has assertions.
+            _ => false,
+        }
     }
 
     /// Whether an endpoint file cannot say how the keys of the messages are named.

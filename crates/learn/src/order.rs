@@ -59,10 +59,15 @@ impl Order {
         }
     }
 
-    /// The value of `header_order`; `None` where the usual order is the same, or where our messages
-    /// cannot have this one.
-    pub(crate) fn value(&self, signs_first: bool) -> Option<String> {
-        let items = self.items();
+    /// The value of `header_order`, of the items that our messages have; `None` where the usual
+    /// order is the same, or where our messages cannot have this one.
+    pub(crate) fn value(
+        &self,
+        signs_first: bool,
+        has: impl Fn(OrderedItem) -> bool,
+    ) -> Option<String> {
+        let mut items = self.items();
+        items.retain(|item| has(*item));
         let place = |item: OrderedItem| items.iter().position(|it| *it == item);
         let (key, signature) = (place(OrderedItem::Key), place(OrderedItem::Signature));
         let is_usual = usual(signs_first)

@@ -409,3 +409,23 @@ fn an_inner_signature_that_is_not_demanded_is_told() {
         );
     }
 }
+
+/// What no learned file has messages carry has no place in them.
+#[test]
+fn an_order_is_learned_of_the_items_that_messages_of_the_file_have() {
+    let text = String::from_utf8(envelope(ADDRESS, ORDER)).expect("text");
+    let wsse = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let header = format!(
+        "<s:Header><e:Security xmlns:e=\"{wsse}\" xmlns:u=\"{wsu}\">\
+         <e:UsernameToken><e:Username>alice</e:Username><e:Password>secret</e:Password></e:UsernameToken>\
+         <saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\"/>\
+         <e:BinarySecurityToken u:Id=\"t\">AAAA</e:BinarySecurityToken>\
+         <u:Timestamp><u:Created>2026-01-01T00:00:00Z</u:Created></u:Timestamp></e:Security>"
+    );
+    let message = text.replace("<s:Header>", &header).into_bytes();
+    let learned = learn(&[message], None).expect("a message");
+    let file = learned.sender(None);
+    let expected = "header_order = [\"username\", \"timestamp\"]\n";
+    assert!(file.contains(expected), "{file}");
+}
