@@ -5,7 +5,7 @@
 mod endpoints;
 
 use soapstone::Service;
-use soapstone::endpoint::Serving;
+use soapstone::endpoint::{Calling, Serving};
 use soapstone_testkit::Folder as Temporary;
 use soapstone_testkit::keys::{RSA, identity};
 
@@ -473,6 +473,50 @@ fn an_order_of_header_items_that_no_receiver_can_process_is_refused_where_it_sta
         )),
         "{unknown}"
     );
+}
+
+#[test]
+fn an_order_that_messages_cannot_have_is_refused_where_it_stands() {
+    let folder = Folder::new();
+    let order = "header_order = [\"signature\", \"timestamp\"]";
+    let text = format!(
+        "{TRUST}users = [{{ name = \"alice\", password = \"secret\" }}]\n\
+         security = {{ mechanism = \"sign\", password_keys = {{}}, {order} }}\n"
+    );
+    assert_eq!(
+        folder.problems(&text),
+        "endpoint.toml:3:69: `header_order` is for signatures and session keys by certificates and shared keys: other keys have their own order"
+    );
+}
+
+/// Answers under the key of the request have an order that the file does not say, and the client
+/// makes none.
+#[test]
+fn an_order_is_no_demand_of_messages_that_arrive() {
+    let folder = Folder::new();
+    let text = "peer = { certificate = \"me.cert.pem\" }\n\
+                security = { mechanism = \"encrypt\", header_order = [\"key\", \"timestamp\"] }\n";
+    assert_eq!(endpoints::problems::<Calling>(&folder.0, text), "");
+}
+
+#[test]
+fn an_item_that_neither_requests_nor_answers_have_is_refused() {
+    let folder = Folder::new();
+    let told = |security: &str| folder.problems_of_security(security);
+    assert_eq!(
+        told("mechanism = \"sign\", header_order = [\"signature\", \"key\", \"token\"]"),
+        "endpoint.toml:3:49: `header_order` must name items that messages have, found `key`: messages have timestamp, token, signature\n    \
+         hint: leave it out"
+    );
+    let user = "users = [{ name = \"alice\", password = \"secret\" }]\n";
+    let text = |order: &str| {
+        format!("{user}security = {{ mechanism = \"username\", header_order = [{order}] }}\n")
+    };
+    // Answers have no user.
+    assert_eq!(folder.problems(&text("\"username\", \"timestamp\"")), "");
+    let problems = folder.problems(&text("\"signature\""));
+    let expected = "endpoint.toml:2:53: `header_order` must name items that messages have, found `signature`: messages have timestamp, username";
+    assert!(problems.starts_with(expected), "{problems}");
 }
 
 #[test]

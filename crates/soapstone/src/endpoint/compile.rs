@@ -11,8 +11,8 @@ use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
-    Keys, OutboundPlan, Part, PasswordKind, PlanProblem, Policy, Recipient, SymmetricBinding,
-    SymmetricToken,
+    Keys, OrderedItem, OutboundPlan, Part, PasswordKind, PlanProblem, Policy, Recipient,
+    SymmetricBinding, SymmetricToken,
 };
 use soapstone_xml::Limits;
 
@@ -153,6 +153,7 @@ impl Compiler<'_> {
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
+        self.refuse_needless_order(&agreed.exchanges);
         self.check_intermediary(role);
         let recipients = self.recipients(last.requests, &keys, role);
         let answer_recipients = self.answer_recipients(last.answers, &keys, role);
@@ -235,6 +236,38 @@ impl Compiler<'_> {
                 "`unsigned` names header blocks, and no signature keeps any from being passed on",
                 "leave it out",
             );
+        }
+    }
+
+    /// Reports items of `header_order` that neither requests nor answers have. Operations share the
+    /// order, and an item that one of them has is enough.
+    fn refuse_needless_order(&mut self, exchanges: &[Exchange]) {
+        let Some(order) = &self.config.security.header_order else {
+            return;
+        };
+        let policies = || exchanges.iter().flat_map(|it| [&it.request, &it.response]);
+        let is_written = |item: OrderedItem| {
+            let mut ordered = policies().filter(|policy| !policy.header.order.is_empty());
+            ordered.any(|policy| policy.writes_item(item))
+        };
+        let needless = order.value.iter().filter(|item| !is_written(**item));
+        let needless: Vec<OrderedItem> = needless.copied().collect();
+        let has: Vec<&str> = OrderedItem::ALL
+            .into_iter()
+            .filter(|item| is_written(*item))
+            .map(OrderedItem::name)
+            .collect();
+        let expected = match has.is_empty() {
+            true => "messages have none".to_owned(),
+            false => format!("messages have {}", has.join(", ")),
+        };
+        let place = order.place;
+        for item in needless {
+            let message = format!(
+                "`header_order` must name items that messages have, found `{}`: {expected}",
+                item.name()
+            );
+            self.report_with_hint(place, message, "leave it out");
         }
     }
 
@@ -401,8 +434,9 @@ impl Compiler<'_> {
                         self.report(place, problem.to_string());
                         continue;
                     }
-                    if let PlanProblem::HeaderOrder { .. } | PlanProblem::ItemRepeated { .. } =
-                        &problem
+                    if let PlanProblem::HeaderOrder { .. }
+                    | PlanProblem::HeaderOrderUnfit { .. }
+                    | PlanProblem::ItemRepeated { .. } = &problem
                     {
                         let order = self.config.security.header_order.as_ref();
                         let place = order.map_or(place, |order| order.place);
