@@ -56,6 +56,7 @@ pub use alternative::{Alternative, Assertion, NormalPolicy};
 pub use compile::{
     CompileOptions, Conversation, ExchangePolicies, ExchangePolicy, ExchangePolicyError,
     OperationExchange, OperationTable, Selection, SignatureReading, TransportRequirement, compile,
+    covers,
 };
 pub use document::{PolicyDocument, Resolver};
 pub use emit::{Unwritable, WrittenPolicy};

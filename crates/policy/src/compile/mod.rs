@@ -16,6 +16,7 @@ mod tokens;
 use soapstone_wss::{ConversationVersion, KeyBinding, Policy};
 
 pub use options::{CompileOptions, SignatureReading};
+pub use parts::covers;
 pub(crate) use parts::headers_in_words;
 pub use select::{ExchangePolicyError, Selection};
 pub use table::{ExchangePolicies, OperationExchange, OperationTable};

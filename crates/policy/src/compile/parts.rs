@@ -2,6 +2,7 @@
 
 use soapstone_wss::{ElementPath, EncryptedPart, Extent, Part};
 
+use crate::names::WSSE;
 use crate::requirements::{ElementsDemand, HeaderDemand, PartsDemand, Requirements, TokenKind};
 
 /// Header blocks of the message, but the ones that secure it.
@@ -135,13 +136,55 @@ pub(crate) fn headers_in_words(path: &ElementPath) -> Option<String> {
     if path == ALL_HEADERS {
         return Some("all headers but Security".to_owned());
     }
+    literal_namespace(&path).map(|namespace| format!("all headers of {namespace}"))
+}
+
+/// The namespace in a path that selects all header blocks of one, where a literal holds it.
+fn literal_namespace(path: &str) -> Option<&str> {
     let literal = path.strip_prefix(HEADERS_OF_NAMESPACE)?.strip_suffix(']')?;
     let quotes = ['\'', '"'].into_iter();
     let mut within =
         quotes.filter_map(|it| literal.strip_prefix(it)?.strip_suffix(it).zip(Some(it)));
-    within
-        .find(|(namespace, quote)| !namespace.contains(*quote))
-        .map(|(namespace, _)| format!("all headers of {namespace}"))
+    let found = within.find(|(namespace, quote)| !namespace.contains(*quote));
+    found.map(|(namespace, _)| namespace)
+}
+
+/// Whether protection of a part is protection of another one, too. They are the same, or one is
+/// all header blocks that a policy does not name one by one (`<sp:SignedParts/>`,
+/// `<sp:Header Namespace="…"/>`).
+///
+/// ```
+/// # use soapstone_policy::covers;
+/// # use soapstone_wss::Part;
+/// let header = |namespace: &str| Part::Header {
+///     namespace: namespace.to_owned(),
+///     local: "To".to_owned(),
+/// };
+/// assert!(covers(&header("urn:a"), &header("urn:a")));
+/// assert!(!covers(&header("urn:a"), &header("urn:b")));
+/// ```
+pub fn covers(whole: &Part, part: &Part) -> bool {
+    let Part::Path(path) = whole else {
+        return whole == part;
+    };
+    let is_all = || path.to_string() == ALL_HEADERS;
+    whole == part
+        || match part {
+            // All headers are all but the one that secures the message.
+            Part::Header { namespace, local } => {
+                headers_of(namespace).as_ref() == Some(path)
+                    || (namespace.as_str(), local.as_str()) != (WSSE, "Security") && is_all()
+            }
+            Part::Path(wanted) => {
+                let wanted = wanted.to_string();
+                let is_other = match literal_namespace(&wanted) {
+                    Some(namespace) => namespace != WSSE,
+                    None => wanted == HEADERS_OF_PREFIX,
+                };
+                is_other && is_all()
+            }
+            _ => false,
+        }
 }
 
 #[cfg(test)]
@@ -177,6 +220,54 @@ mod tests {
         let path = headers_of("urn:'\"").expect("a path");
         assert_eq!(path.to_string(), HEADERS_OF_PREFIX);
         assert_eq!(headers_in_words(&path), None);
+    }
+
+    fn named(namespace: &str, local: &str) -> Part {
+        Part::Header {
+            namespace: namespace.to_owned(),
+            local: local.to_owned(),
+        }
+    }
+
+    #[test]
+    fn all_headers_cover_each_but_the_one_that_secures_the_message() {
+        let all = Part::Path(ElementPath::parse(ALL_HEADERS, |_| None).expect("a path"));
+        let of = |namespace: &str| Part::Path(headers_of(namespace).expect("a path"));
+        for covered in [
+            named("urn:a", "To"),
+            named("", "Security"),
+            named(WSSE, "Other"),
+            of("urn:a"),
+            of("urn:'\""),
+            all.clone(),
+        ] {
+            assert!(covers(&all, &covered), "{covered}");
+            assert_eq!(covers(&covered, &all), covered == all, "{covered}");
+        }
+        let elements = Part::Path(ElementPath::parse("//*", |_| None).expect("a path"));
+        for other in [
+            named(WSSE, "Security"),
+            of(WSSE),
+            Part::Body,
+            Part::Timestamp,
+            elements,
+        ] {
+            assert!(!covers(&all, &other), "{other}");
+        }
+    }
+
+    #[test]
+    fn all_headers_of_a_namespace_cover_each_of_it_and_no_other() {
+        for namespace in ["urn:a", "urn:'\"", WSSE, ""] {
+            let of = Part::Path(headers_of(namespace).expect("a path"));
+            assert!(covers(&of, &named(namespace, "To")), "{namespace}");
+            assert!(!covers(&of, &named("urn:b", "To")), "{namespace}");
+            assert!(!covers(&of, &Part::Body), "{namespace}");
+        }
+        let of = |namespace: &str| Part::Path(headers_of(namespace).expect("a path"));
+        assert!(!covers(&of("urn:'\""), &of("urn:\"'")));
+        assert!(!covers(&of("urn:'\""), &named("urn:\"'", "To")));
+        assert!(!covers(&of("urn:a"), &of("urn:b")));
     }
 
     #[test]
