@@ -22,6 +22,7 @@ use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
+use crate::config::url::backend_url;
 use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::ToldChoice;
@@ -45,8 +46,9 @@ pub(crate) struct BalancedMember {
     pub(crate) upstream: Arc<Upstream>,
     /// The same backend as health checks ask it, where there are some.
     pub(crate) checked: Option<Arc<Backend>>,
-    /// Whether the policy that its provider registered has answers signed.
-    registers_signatures: AtomicBool,
+    /// Whether the policy that its provider registered has answers signed. Those that follow it
+    /// share it.
+    registers_signatures: Arc<AtomicBool>,
 }
 
 impl BalancedMember {
@@ -55,7 +57,7 @@ impl BalancedMember {
         Self {
             upstream,
             checked,
-            registers_signatures: AtomicBool::new(false),
+            registers_signatures: Arc::default(),
         }
     }
 
@@ -228,24 +230,18 @@ impl Balancer {
     }
 
     /// The backend of the provider with that access point and owner.
-    fn id_of(&self, access_point: &str, owner: &str) -> Option<MemberId> {
-        // A policy of the owner is part of the name.
-        let of_owner = format!("{access_point} ({owner})");
-        let mut ids = self.pool.ids();
-        ids.find(|id| {
-            let name = self.pool.name(*id);
-            name == access_point || name == of_owner
-        })
+    pub(crate) fn id_of(&self, access_point: &str, owner: &str) -> Option<MemberId> {
+        let url = backend_url(access_point).ok()?;
+        let ids = self.pool.ids().zip(&self.members);
+        let at = ids.filter(|(_, member)| member.upstream.url == url);
+        let at = at.map(|(id, _)| (id, self.pool.name(id)));
+        own(at, owner)
     }
 
-    /// The same, with its name.
-    pub(crate) fn member_of(
-        &self,
-        access_point: &str,
-        owner: &str,
-    ) -> Option<(&str, &BalancedMember)> {
-        let id = self.id_of(access_point, owner)?;
-        Some((self.pool.name(id), &self.members[id.index()]))
+    /// The backend with that name.
+    pub(crate) fn named(&self, name: &str) -> Option<&BalancedMember> {
+        let id = self.pool.ids().find(|id| self.pool.name(*id) == name)?;
+        self.members.get(id.index())
     }
 
     /// The source of the backends has answered.
@@ -283,6 +279,24 @@ impl Balancer {
             }
         }
     }
+}
+
+/// Which of the backends at one URL, by their names, is that of an owner.
+fn own<'n, Id>(at: impl Iterator<Item = (Id, &'n str)>, owner: &str) -> Option<Id> {
+    let mut of_all = None;
+    for (id, name) in at {
+        // A policy of the owner is part of the name, behind the access point.
+        match name.split_once(' ') {
+            None => of_all = of_all.or(Some(id)),
+            Some((_, of)) => {
+                let of = of.strip_prefix('(').and_then(|of| of.strip_suffix(')'));
+                if of == Some(owner) {
+                    return Some(id);
+                }
+            }
+        }
+    }
+    of_all
 }
 
 /// A request in the hand of one backend. Dropped without a word of its outcome, it says nothing of
@@ -501,5 +515,30 @@ impl Drop for Attempt {
         if let (Some(agreement), Some(served)) = (&self.wanted.agreement, self.served()) {
             agreement.ended(self.backend(), served);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own;
+
+    #[test]
+    fn a_backend_of_an_owner_is_that_of_nobody_else() {
+        let of = |names: &[&'static str], owner: &str| {
+            let at = names.iter().enumerate().map(|(index, name)| (index, *name));
+            own(at, owner)
+        };
+        let names = [
+            "http://a/",
+            "http://A/ (CN=p1)",
+            "http://a/ (CN=x (CN=p2)",
+            "http://a/ (CN=p2)",
+        ];
+        assert_eq!(of(&names, "CN=p1"), Some(1));
+        assert_eq!(of(&names, "CN=p2"), Some(3));
+        assert_eq!(of(&names, "CN=x (CN=p2"), Some(2));
+        // Owners without a policy of their own share one.
+        assert_eq!(of(&names, "CN=p3"), Some(0));
+        assert_eq!(of(&names[1..], "CN=p3"), None);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use soapstone_broker::{Claim, Claims, Operation};
 use soapstone_registry::{Figures, OTHER, Provider, State, Times};
 
+use super::owners::AccessPoints;
 use crate::config::source::SourceSpec;
 use crate::route::serving::Serving;
 
@@ -16,9 +17,10 @@ const LONGEST: f64 = 86_400_000.0;
 
 /// Tells the balancers of a source what its providers report.
 pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
+    let access_points = AccessPoints::of(found);
     let claimed: Vec<(&Provider, Claims)> = found
         .iter()
-        .filter_map(|provider| Some((provider, claims(provider, found)?)))
+        .filter_map(|provider| Some((provider, claims(provider, &access_points)?)))
         .collect();
     for route in serving.routes.iter() {
         let balancer = route.balancer.as_ref();
@@ -37,12 +39,8 @@ pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
 }
 
 /// What a provider that reports says of its times.
-fn claims(provider: &Provider, found: &[Provider]) -> Option<Claims> {
-    let is_alone = found.iter().all(|other| {
-        other.access_point != provider.access_point
-            || other.owner == provider.owner && other.binding_key == provider.binding_key
-    });
-    if provider.state != State::Active || !is_alone {
+fn claims(provider: &Provider, access_points: &AccessPoints<'_>) -> Option<Claims> {
+    if provider.state != State::Active || !access_points.is_alone(provider) {
         return None;
     }
     let Figures {
@@ -132,6 +130,10 @@ mod tests {
         }
     }
 
+    fn reported(provider: &Provider, found: &[Provider]) -> Option<Claims> {
+        claims(provider, &AccessPoints::of(found))
+    }
+
     #[test]
     fn a_report_says_what_calls_took_and_nothing_of_those_that_were_none() {
         let own = provider("http://a/", "CN=p1");
@@ -144,7 +146,7 @@ mod tests {
             all: Some(claim(2_500, 9_000)),
             operations: vec![(Operation::of(b"{urn:b}get"), claim(1_000, 2_000))],
         };
-        assert_eq!(claims(&own, std::slice::from_ref(&own)), Some(expected));
+        assert_eq!(reported(&own, std::slice::from_ref(&own)), Some(expected));
     }
 
     /// Of a provider that has not reported in time the registry has its last figures.
@@ -155,7 +157,11 @@ mod tests {
                 state,
                 ..provider("http://a/", "CN=p1")
             };
-            assert_eq!(claims(&own, std::slice::from_ref(&own)), None, "{state:?}");
+            assert_eq!(
+                reported(&own, std::slice::from_ref(&own)),
+                None,
+                "{state:?}"
+            );
         }
     }
 
@@ -167,9 +173,19 @@ mod tests {
             provider("http://a/", "CN=p2"),
         );
         let elsewhere = provider("http://b/", "CN=p2");
-        assert!(claims(&own, &[own.clone(), elsewhere]).is_some());
-        let both = [own.clone(), other.clone()];
-        assert_eq!((claims(&own, &both), claims(&other, &both)), (None, None));
+        assert!(reported(&own, &[own.clone(), elsewhere]).is_some());
+        // The name of a host is the same in any case.
+        let shouted = Provider {
+            access_point: "HTTP://A/".to_owned(),
+            ..other.clone()
+        };
+        for other in [other, shouted] {
+            let both = [own.clone(), other.clone()];
+            assert_eq!(
+                (reported(&own, &both), reported(&other, &both)),
+                (None, None)
+            );
+        }
     }
 
     #[test]

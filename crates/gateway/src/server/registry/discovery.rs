@@ -80,21 +80,25 @@ fn is_named(source: &RegistrySource, provider: &Provider) -> bool {
         && source.is_about(provider)
 }
 
+/// Whether a provider may be a backend.
+pub(super) fn is_usable(source: &RegistrySource, provider: &Provider) -> bool {
+    let is_there = match provider.state {
+        ProviderState::Active | ProviderState::Unmonitored | ProviderState::Inactive => true,
+        ProviderState::Withdrawn => false,
+    };
+    is_there && is_named(source, provider)
+}
+
 /// The providers that may be backends, in an order of their own.
 fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
-    let known = found.into_iter().filter_map(|provider| {
-        let backup = match provider.state {
-            ProviderState::Active | ProviderState::Unmonitored => false,
-            // A registry that has just begun has no reports yet.
-            ProviderState::Inactive => true,
-            ProviderState::Withdrawn => return None,
-        };
-        is_named(source, &provider).then_some(KnownProvider {
-            access_point: provider.access_point,
-            owner: provider.owner.subject,
-            backup,
-            target: None,
-        })
+    let found = found.into_iter();
+    let known = found.filter(|it| is_usable(source, it));
+    let known = known.map(|provider| KnownProvider {
+        access_point: provider.access_point,
+        owner: provider.owner.subject,
+        // A registry that has just begun has no reports yet.
+        backup: provider.state == ProviderState::Inactive,
+        target: None,
     });
     let mut known: Vec<KnownProvider> = known.collect();
     // Not by keys, which publishers choose.

@@ -14,6 +14,7 @@ mod figures;
 mod host;
 mod known;
 mod lookup;
+mod owners;
 mod registrar;
 
 pub(super) use calls::{log_calls, log_last_calls};
