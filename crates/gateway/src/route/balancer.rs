@@ -61,6 +61,11 @@ impl BalancedMember {
         }
     }
 
+    /// The same backend as before: what is known of its registered policy stays known.
+    pub(super) fn follow(&mut self, former: &Self) {
+        self.registers_signatures = Arc::clone(&former.registers_signatures);
+    }
+
     /// The policy that its provider registered has answers signed, or not.
     pub(crate) fn registered_signatures(&self, signs: bool) {
         self.registers_signatures.store(signs, Ordering::Relaxed);

@@ -474,7 +474,12 @@ impl Builder<'_> {
                 endpoint,
                 metrics,
             )?;
-            members.push(BalancedMember::new(upstream, checked.flatten()));
+            let mut balanced = BalancedMember::new(upstream, checked.flatten());
+            let same = former.and_then(|former| former.named(&member.name));
+            if let Some(same) = same.filter(|it| it.upstream.url == balanced.upstream.url) {
+                balanced.follow(same);
+            }
+            members.push(balanced);
             terms.push((member.name, member.terms));
         }
         let dice = Dice::new(RandomState::new().hash_one(&spec.name));
@@ -507,10 +512,7 @@ impl Builder<'_> {
 
 /// The way that led to the backend with this name.
 fn former_upstream<'f>(former: Option<&'f Balancer>, name: &str) -> Option<&'f Arc<Upstream>> {
-    let former = former?;
-    let mut ids = former.pool.ids();
-    let id = ids.find(|id| former.pool.name(*id) == name)?;
-    Some(&former.members.get(id.index())?.upstream)
+    Some(&former?.named(name)?.upstream)
 }
 
 /// The name of the mechanism towards the backends of a route, for metrics.

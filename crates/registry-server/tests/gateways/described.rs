@@ -275,3 +275,51 @@ async fn answers_that_prove_less_than_the_registered_policy_are_violations() {
     agreed.broker.abort();
     drop((p2, weak, agreed.p1, agreed.registry));
 }
+
+/// p2 registers a policy that has answers signed. Then nobody can read it any more, and a third
+/// provider comes: that makes the backends anew, and p2 owes signatures as before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_that_was_registered_stays_known_when_other_providers_come() {
+    let (folder, registry) = prepared().await;
+    let strong = free_address();
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{}",
+        described(),
+        endpoint("p2", "broker", "encrypt")
+    );
+    let weak = gateway(&folder, "weak", &writable(&text)).await;
+    let (reads, count) = (Arc::new(Mutex::new(strong)), Arc::default());
+    let way = turning(&reads, weak.address(), &count);
+    let offer = ("p2", "sign-encrypt");
+    let p2 = publishing(&folder, registry.address(), offer, strong, way).await;
+    let agreed = Agreed::new(folder, registry, way, "encrypt").await;
+    let read_twice = async || {
+        let before = count.load(Ordering::SeqCst);
+        until("the policy was read", async || {
+            count.load(Ordering::SeqCst) >= before + 2
+        })
+        .await;
+    };
+    read_twice().await;
+    // What answers reads now is no description.
+    *reads.lock().expect("it is whole") = backend("<nothing/>");
+    let third = free_address();
+    let address = agreed.registry.address();
+    let p3 = publishing(&agreed.folder, address, ("p1", "sign"), third, third).await;
+    until("the third is known", async || {
+        backends(agreed.admin, "/fair").await.len() == 3
+    })
+    .await;
+    read_twice().await;
+    assert!(!agreed.is_excluded().await);
+    agreed.calls(6).await;
+    assert!(agreed.is_excluded().await);
+    assert_eq!(agreed.violations("description").await, 0);
+    let records = recorded(&agreed.folder, "broker");
+    assert_eq!(
+        records[0].part("Measured"),
+        Some("signed by nobody, and the registered policy signs answers")
+    );
+    agreed.broker.abort();
+    drop((p2, p3, weak, agreed.p1, agreed.registry));
+}
