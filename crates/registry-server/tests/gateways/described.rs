@@ -104,6 +104,19 @@ struct Agreed {
 impl Agreed {
     /// `p2` is at that place, and has that mechanism in the file of the broker.
     async fn new(folder: Folder, registry: Running, p2: SocketAddr, mechanism: &str) -> Self {
+        let policies = policy("p1", "sign") + &policy("p2", mechanism);
+        let mut agreed = Self::with(folder, registry, p2, ("", &policies)).await;
+        agreed.liar += " (CN=p2)";
+        agreed
+    }
+
+    /// The same with other tables: those of the route, and those of its backends.
+    async fn with(
+        folder: Folder,
+        registry: Running,
+        p2: SocketAddr,
+        (of_route, of_backends): (&str, &str),
+    ) -> Self {
         let address = registry.address();
         let own = free_address();
         let p1 = publishing(&folder, address, ("p1", "sign"), own, own).await;
@@ -115,12 +128,10 @@ impl Agreed {
         let text = format!(
             "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
              identity = {{ key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }}\n{}\
-             [[routes]]\npath = \"/fair\"\nbalance = {{ selection = \"round-robin\" }}\n[routes.inbound]\n{}\
-             [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
+             [[routes]]\npath = \"/fair\"\nbalance = {{ selection = \"round-robin\" }}\n[routes.inbound]\n{}{of_route}\
+             [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{of_backends}",
             table(address, "broker"),
             endpoint("broker", "client", "sign"),
-            policy("p1", "sign"),
-            policy("p2", mechanism)
         );
         let (at, admin, broker) = administered(&folder, &writable(&text)).await;
         let text = format!(
@@ -129,14 +140,14 @@ impl Agreed {
         );
         let client = gateway(&folder, "client", &writable(&text)).await;
         until("both are known", async || {
-            backends(admin, "/fair").await.len() == 2
+            backends(admin, "/fair").await.len() >= 2
         })
         .await;
         Self {
             folder,
             registry,
             p1,
-            liar: format!("http://{p2}/books (CN=p2)"),
+            liar: format!("http://{p2}/books"),
             client,
             admin,
             broker,
@@ -322,4 +333,49 @@ async fn a_policy_that_was_registered_stays_known_when_other_providers_come() {
     );
     agreed.broker.abort();
     drop((p2, p3, weak, agreed.p1, agreed.registry));
+}
+
+/// p1 publishes the access point of p2, which serves a weaker policy. Each has a policy in the
+/// file, and so a backend of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_owner_hides_what_another_one_with_a_policy_of_its_own_serves() {
+    let (folder, registry) = prepared().await;
+    let way = described();
+    let (strong, other) = (free_address(), free_address());
+    let p2 = publishing(&folder, registry.address(), ("p2", "sign"), strong, way).await;
+    let stranger = publishing(&folder, registry.address(), ("p1", "sign"), other, way).await;
+    let agreed = Agreed::new(folder, registry, way, "sign").await;
+    until("the provider is excluded", async || {
+        agreed.is_excluded().await
+    })
+    .await;
+    agreed.broker.abort();
+    drop((p2, stranger, agreed.p1, agreed.registry));
+}
+
+/// Both have the policy of the route, and so the same backend. Which of them serves the description
+/// is not known, and neither is guilty. It is when the other one goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_owner_makes_a_backend_guilty_that_it_shares() {
+    let (folder, registry) = prepared().await;
+    let strong = free_address();
+    let (reads, count) = (Arc::new(Mutex::new(strong)), Arc::default());
+    let way = turning(&reads, described(), &count);
+    let p2 = publishing(&folder, registry.address(), ("p2", "sign"), strong, way).await;
+    let other = free_address();
+    let stranger = publishing(&folder, registry.address(), ("p1", "sign"), other, way).await;
+    let of_route = format!("[routes.outbound]\n{}", endpoint("broker", "p2", "sign"));
+    let agreed = Agreed::with(folder, registry, way, (&of_route, "")).await;
+    *reads.lock().expect("it is whole") = described();
+    // More than a round.
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert_eq!(agreed.violations("description").await, 0);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    stranger.shutdown().await;
+    until("the provider is excluded", async || {
+        agreed.is_excluded().await
+    })
+    .await;
+    agreed.broker.abort();
+    drop((p2, agreed.p1, agreed.registry));
 }
