@@ -464,6 +464,11 @@ fn an_assertion_is_encrypted_for_its_receiver() {
         let request = exchange_with(&folder, &client, &service, &security);
         assert!(request.contains("<saml:EncryptedAssertion "));
         assert!(!request.contains("alice"));
+        // BSP 1.1, R5426: a reference names whose key it is.
+        let (_, key) = request.split_once("-saml-key\"").expect("a key");
+        let (_, info) = key.split_once("<ds:KeyInfo").expect("whose it is");
+        let (_, named) = info.split_once('>').expect("its start");
+        assert!(named.starts_with("<wsse:SecurityTokenReference"), "{named}");
         let memory = || Memory::without_conversations(&ForgetfulReplayCache);
         for (sent, opened, expected) in [
             (CLIENT, service.as_str(), "unencrypted"),

@@ -35,7 +35,8 @@ impl Securing<'_> {
         let key = SymmetricKey::generate(algorithm.key_length())?;
         let (data_id, key_id) = (self.message.named("saml"), self.message.named("saml-key"));
         let mut key_info = Vec::new();
-        let reference = KeyReference::X509IssuerSerial;
+        // In a reference of its own, as stacks that hold themselves to BSP 1.1 (R5426) demand.
+        let reference = KeyReference::IssuerSerial;
         self.wrap(&key_id, &key, peer, reference, &[], &mut key_info)?;
         let session = Session {
             key,
