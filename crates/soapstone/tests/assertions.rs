@@ -538,6 +538,48 @@ fn the_holder_of_an_assertion_calls_a_service() {
     exchange(&folder, "[security]\nmechanism = \"sign-encrypt\"\n");
 }
 
+/// SAML Token Profile 1.1.1, 3.4: the key of an answer is for the holder of the assertion that the
+/// request had, and of no other one.
+#[test]
+fn an_answer_names_the_assertion_of_its_request() {
+    let folder = of_alice();
+    let security = "[security]\nmechanism = \"sign-encrypt\"\n";
+    let file = folder.write("client.toml", format!("{CLIENT}{security}"));
+    let client = Client::from_file(&file, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    let file = folder.write("service.toml", format!("{SERVICE}{security}"));
+    let service = Service::from_file(&file, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    let memory = || Memory::without_conversations(&ForgetfulReplayCache);
+    for (version, id, expected) in [
+        ("SAMLID", ID, None),
+        ("SAMLID", "_another", Some("key-not-found")),
+        ("SAMLAssertionID", ID, Some("key-not-found")),
+    ] {
+        let plain = envelope::with_body("<a/>").into_bytes();
+        let secured = client.secure(plain.clone()).unwrap();
+        let arrived = service.receive(secured.bytes, memory()).unwrap();
+        let Arrived::Message(opened) = arrived else {
+            panic!("a message");
+        };
+        let answer = service.answer(plain, &opened.receipt).unwrap();
+        let answer = String::from_utf8(answer.bytes).unwrap();
+        let (before, key) = answer.split_once("<xenc:EncryptedKey").expect("a key");
+        let (method, info) = key.split_once("<ds:KeyInfo").expect("whose it is");
+        let (_, after) = info.split_once("</ds:KeyInfo>").expect("its end");
+        let kind = match version {
+            "SAMLID" => "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLID",
+            _ => "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.0#SAMLAssertionID",
+        };
+        let named = format!(
+            "{before}<xenc:EncryptedKey{method}<ds:KeyInfo xmlns:ds=\"{}\"><wsse:SecurityTokenReference xmlns:wsse=\"{}\">\
+             <wsse:KeyIdentifier ValueType=\"{kind}\">{id}</wsse:KeyIdentifier></wsse:SecurityTokenReference></ds:KeyInfo>{after}",
+            names::DS,
+            names::WSSE,
+        );
+        let opened = client.open(named.into_bytes(), secured.receipt, memory());
+        assert_eq!(opened.err().map(|it| it.name()), expected, "{version} {id}");
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 5.4.8: the policy says that the initiator's token is an assertion, and
 /// the endpoint file says whose.
 #[test]

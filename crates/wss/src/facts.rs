@@ -11,7 +11,7 @@ use crate::freshness::PeerClock;
 use crate::kerberos::{KerberosName, KerberosSession};
 use crate::marks::ReplayKey;
 use crate::proof::ProofKey;
-use crate::token::{AssertionReference, FetchedAssertion};
+use crate::token::{AssertionReference, FetchedAssertion, SamlVersion};
 use crate::username::User;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
@@ -62,6 +62,17 @@ impl Facts {
     }
 }
 
+/// The name of an assertion, and the certificate of its holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldAssertion {
+    /// The version of the assertion.
+    pub version: SamlVersion,
+    /// Its id.
+    pub id: String,
+    /// The certificate that it names.
+    pub certificate: Certificate,
+}
+
 /// What one message leaves behind for the message that answers it.
 #[derive(Debug, Default)]
 pub struct Receipt {
@@ -82,6 +93,8 @@ pub struct Receipt {
     pub kerberos: Option<KerberosSession>,
     /// The proof key of its assertion, where it was secured with that.
     pub proof: Option<ProofKey>,
+    /// The assertion that it showed, where that names a certificate of its holder.
+    pub held: Option<HeldAssertion>,
     /// Which operation the message is of, where the host has a plan for each: what this number
     /// means is the host's to know. Several where they could not be told apart and are treated
     /// alike.

@@ -92,7 +92,7 @@ pub use evidence::{
     AssertionEvidence, AttachmentEvidence, EncryptionEvidence, Evidence, KerberosEvidence,
     KeyEvidence, SignatureEvidence, SignatureRole, Signer,
 };
-pub use facts::{Facts, Lookups, Receipt, Relation};
+pub use facts::{Facts, HeldAssertion, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use header_order::OrderedItem;

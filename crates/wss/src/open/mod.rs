@@ -305,6 +305,7 @@ impl Opening<'_> {
             context: self.keyring.context.take(),
             kerberos,
             proof: self.proof_key(),
+            held: None,
             operations: Vec::new(),
             marks: Vec::new(),
             relation: None,

@@ -15,6 +15,7 @@ use crate::evidence::{Evidence, KeyEvidence};
 use crate::key_locator::KeyLocator;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::{KeyTransportMethod, Suite};
+use crate::token::SamlVersion;
 
 /// How a key is encrypted, if the suite lists it; with the agreement, where there is one.
 pub(super) fn listed_method(
@@ -123,6 +124,7 @@ impl Message<'_> {
     ) -> Result<Arc<Identity>, Rejected> {
         let token = match locator {
             Some(KeyLocator::Certificate(_)) => None,
+            Some(KeyLocator::Assertion { version, id }) => self.holder_of(*version, id),
             Some(locator) if locator.is_carried() => Some(self.certificate(locator)?.certificate),
             _ => None,
         };
@@ -139,5 +141,14 @@ impl Message<'_> {
         found.cloned().ok_or_else(|| Rejected::KeyNotFound {
             reference: locator.map_or_else(|| method.unnamed(), ToString::to_string),
         })
+    }
+
+    /// The certificate that an answer means by the assertion of its request (SAML Token Profile
+    /// 1.1.1, 3.4). The answer itself has no such assertion.
+    fn holder_of(&self, version: SamlVersion, id: &str) -> Option<Certificate> {
+        let request = self.facts.request.as_ref();
+        let held = request.and_then(|request| request.held.as_ref());
+        let held = held.filter(|held| held.version == version && held.id == id);
+        held.map(|held| held.certificate.clone())
     }
 }

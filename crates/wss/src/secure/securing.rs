@@ -64,10 +64,12 @@ impl<'p> Securing<'p> {
             token::write_username(user, wanted, &id, shown, &mut supply, &mut pieces.username);
             observer.ended(Operation::Username);
         }
+        let mut receipt = Receipt::default();
         if plan.protection.carries_assertion
             && let Some(assertion) = message.assertion()
         {
             pieces.assertion = assertion.written().to_vec();
+            receipt.held = assertion.held();
         }
         Self {
             message,
@@ -77,7 +79,7 @@ impl<'p> Securing<'p> {
             changes: Changes::default(),
             attachments: Vec::new(),
             attachment_bytes: 0,
-            receipt: Receipt::default(),
+            receipt,
             observer,
         }
     }

@@ -14,6 +14,7 @@ use soapstone_xml::{
 use super::assertion::Assertion;
 use super::subject::HolderKey;
 use super::version::{ConfirmationMethod, SamlVersion};
+use crate::facts::HeldAssertion;
 use crate::proof::ProofKey;
 use crate::rejected::Rejected;
 
@@ -152,6 +153,16 @@ impl AssertionToken {
             issuer: self.issuer.clone(),
             subject: self.subject.clone(),
             key,
+        })
+    }
+
+    /// Its name and the certificate of its holder, where it names one.
+    pub(crate) fn held(&self) -> Option<HeldAssertion> {
+        let certificate = self.certificate.clone()?;
+        Some(HeldAssertion {
+            version: self.version,
+            id: self.id.clone(),
+            certificate,
         })
     }
 
