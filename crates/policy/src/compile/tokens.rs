@@ -311,6 +311,12 @@ pub(super) fn reference(
             TokenKind::X509 { form: Some(form) } if form.contains("PkiPath") => {
                 KeyReference::PkiPath
             }
+            // The id of an assertion identifies its holder's key.
+            TokenKind::Saml { .. } | TokenKind::Issued(_)
+                if demanded(ReferenceDemand::KeyIdentifier) =>
+            {
+                KeyReference::SubjectKeyIdentifier
+            }
             _ => KeyReference::Direct,
         };
     }

@@ -102,6 +102,28 @@ fn the_holder_of_an_assertion_endorses() {
     }
 }
 
+/// WS-SecurityPolicy 1.3, 5.4.8: messages name the assertion by its id where a policy says so.
+#[test]
+fn the_holder_of_an_assertion_is_named_by_its_id_on_demand() {
+    for (demand, expected) in [
+        ("", KeyReference::Direct),
+        ("<sp:RequireInternalReference/>", KeyReference::Direct),
+        (
+            "<sp:RequireKeyIdentifierReference/>",
+            KeyReference::SubjectKeyIdentifier,
+        ),
+    ] {
+        let endorsing = nest("EndorsingSupportingTokens", &saml(demand));
+        let found = agreement(&format!(
+            "{}{endorsing}",
+            transport("<sp:IncludeTimestamp/>")
+        ));
+        let mut endorsed = found.request.endorsing();
+        let reference = endorsed.next().map(|one| one.key.reference());
+        assert_eq!(reference, Some(expected), "{demand}");
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 7.4: the symmetric key of its holder protects both messages.
 #[test]
 fn an_assertion_protects_messages_in_a_symmetric_binding() {
