@@ -3,7 +3,9 @@
 One JVM answers all jobs. The assertions of both directions are OpenSAML's: we make none.
 """
 
+import base64
 import json
+import re
 from pathlib import Path
 
 from . import envelopes, jobs
@@ -18,29 +20,48 @@ VERSIONS = ("2.0", "1.1")
 # named by nothing.
 REFERENCES = {
     "bearer": ("over TLS", "signed with the message"),
-    "holder-of-key": ("named by its id", "named by a direct reference"),
+    "holder-of-key": ("named by its id", "named by a direct reference", "inside of the reference"),
     "sender-vouches": ("named by its id", "named by a direct reference"),
 }
+WORDS = {"named by a direct reference": "direct", "inside of the reference": "embedded"}
+# What WSS4J and OpenSAML encrypt keys with, here.
+TRANSPORT = {"key_transport": ["rsa-oaep-mgf1p"]}
+CIPHER_TEXT = re.compile(rb"CipherValue>[^<]{200,260}[A-Z]")
 
 
 class Case:
-    """One confirmation of one version, and how the message refers to the assertion."""
+    """One confirmation of one version, and how the message refers to the assertion.
 
-    def __init__(self, version, confirmation, reference):
-        self.version, self.confirmation, self.reference = version, confirmation, reference
+    `hidden` says where the key is, if the assertion has cipher text of its own. With `proves` the holder has a symmetric key.
+    """
+
+    def __init__(self, version, confirmation, reference, hidden=None, proves=False):
+        self.version, self.confirmation, self.reference, self.hidden, self.proves = version, confirmation, reference, hidden, proves
         self.signs = reference != "over TLS"
         self.direct = reference == "named by a direct reference"
+        self.embedded = reference == "inside of the reference"
+
+    def __str__(self):
+        symmetric = ", symmetric key" if self.proves else ""
+        hidden = f", encrypted with its key {self.hidden}" if self.hidden else ""
+        return f"SAML {self.version}, {self.confirmation}{symmetric}, {self.reference}{hidden}"
+
+    def _endpoint(self, **security):
+        return Endpoint("sign" if self.signs else "none", **security)
 
     def receives(self, keys, folder, attester="client", issuer="approver", audience=AUDIENCE):
         """Our service."""
-        endpoint = Endpoint("sign" if self.signs else "none")
+        deciphers = self.hidden or self.proves
+        endpoint = self._endpoint(**({"algorithms": TRANSPORT} if deciphers else {}))
         saml = {"issuers": [{"name": ISSUER, "pinned": [str(keys.certificate(issuer))]}], "audience": [audience]}
         saml |= {"confirmation": [self.confirmation], "versions": [self.version]}
         if self.confirmation == "sender-vouches":
             saml["attesters"] = [_subject(keys, attester)]
         if self.confirmation == "bearer":
             saml["protection"] = "signature" if self.signs else "tls"
-        endpoint.tables["saml"] = saml
+        endpoint.tables["saml"] = saml | self._forms()
+        if deciphers:
+            endpoint.ours(keys, "server")
         if self.signs and self.confirmation != "holder-of-key":
             endpoint.trust(keys.ca)
         return endpoint.write(folder)
@@ -50,29 +71,42 @@ class Case:
         # The key of an assertion's holder is named by the assertion: directly, or by its id.
         holds = self.confirmation == "holder-of-key"
         naming = {"key_reference": "direct" if self.direct else "ski"} if holds else {}
-        endpoint = Endpoint("sign" if self.signs else "none", **naming)
-        endpoint.tables["saml"] = {"assertion": str(assertion), "confirmation": [self.confirmation]}
-        if self.signs:
+        endpoint = self._endpoint(**naming)
+        endpoint.tables["saml"] = {"assertion": str(assertion), "confirmation": [self.confirmation], **self._forms()}
+        if self.proves:
+            endpoint.tables["saml"] |= {"proof_key_file": str(proof(keys))}
+        elif self.signs:
             endpoint.ours(keys, "client")
+        if self.hidden:
+            endpoint.encrypt_to(keys, "server")
         return endpoint.write(folder)
+
+    def _forms(self):
+        """What both sides say of the forms of assertion and key."""
+        return ({"encrypted": True} if self.hidden else {}) | ({"holder_key": "symmetric", "derived_keys": False} if self.proves else {})
 
     def issuing(self, keys, holder="client", issuer="approver", **changes):
         """What WSS4J is told of the assertion."""
         options = {"version": self.version, "confirmation": self.confirmation, "audience": AUDIENCE}
         options |= {"issuer-key": keys.key(issuer), "issuer-cert": keys.certificate(issuer)}
-        if self.confirmation == "holder-of-key":
+        if self.proves:
+            options |= {"proof": proof(keys), "proof-for": keys.certificate("server")}
+        elif self.confirmation == "holder-of-key":
             options["holder-cert"] = keys.certificate(holder)
         return _words(options | changes)
 
     def message(self, keys, signer="client", beside="no"):
         """What WSS4J is told of the message. Who signs beside an assertion uses no key of it, and vouches for nothing."""
-        options = {"confirmation": self.confirmation, "reference": "direct" if self.direct else "identifier"}
+        options = {"confirmation": self.confirmation, "reference": WORDS.get(self.reference, "identifier")}
+        if self.hidden:
+            options |= {"hidden": self.hidden, "receiver": keys.certificate("server")}
         options |= {"signs": "yes" if self.signs else "no", "beside": beside, "key": keys.key(signer), "cert": keys.certificate(signer)}
         return _words(options)
 
     def opening(self, keys):
         """What WSS4J demands."""
-        return [*self.message(keys, "server"), "--audience", AUDIENCE, "--ca", str(keys.ca)]
+        own = {"confirmation": self.confirmation, "signs": "yes" if self.signs else "no", "key": keys.key("server")}
+        return [*_words(own | {"cert": keys.certificate("server")}), "--audience", AUDIENCE, "--ca", str(keys.ca)]
 
 
 def _words(options):
@@ -84,12 +118,29 @@ def _subject(keys, name):
     return told.strip().removeprefix("subject=").strip()
 
 
+def proof(keys):
+    """The file with the symmetric key of the holder, which nobody but the holder and the service has."""
+    path = keys.folder / "proof.base64"
+    if not path.exists():
+        path.write_text(base64.b64encode(keys.secret(32).read_bytes()).decode("ascii"), encoding="ascii")
+    return path
+
+
 def cases():
-    """Every case by its name."""
+    """Every case."""
     for version in VERSIONS:
         for confirmation, references in REFERENCES.items():
             for reference in references:
-                yield f"SAML {version}, {confirmation}, {reference}", Case(version, confirmation, reference)
+                yield Case(version, confirmation, reference)
+        for reference in ("named by its id", "named by a direct reference"):
+            yield Case(version, "holder-of-key", reference, proves=True)
+        # An assertion of SAML 1.1 has no element around its cipher text that could have a key
+        # beside it.
+        for hidden in ("inside", "beside") if version == "2.0" else ("inside",):
+            yield Case(version, "bearer", "over TLS", hidden)
+            yield Case(version, "bearer", "signed with the message", hidden)
+            yield Case(version, "holder-of-key", "named by its id", hidden)
+            yield Case(version, "holder-of-key", "named by its id", hidden, proves=True)
 
 
 def run(report, soapstone, keys, folder):
@@ -97,13 +148,15 @@ def run(report, soapstone, keys, folder):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with jobs.running("SAML", JAR, folder / "saml.log") as peer:
-        for number, (name, case) in enumerate(cases()):
+        for number, case in enumerate(cases()):
             plain = folder / f"{number:03}.plain.xml"
             plain.write_bytes(envelopes.books(5))
-            # Whoever vouches refers to the assertion as to any other signed part: there is one way.
-            if case.confirmation != "sender-vouches" or not case.direct:
-                report.check("saml", name, "soapstone -> wss4j", lambda: _to_wss4j(case, peer, soapstone, keys, folder, plain))
-            report.check("saml", name, "wss4j -> soapstone", lambda: _from_wss4j(case, peer, soapstone, keys, folder, plain))
+            if _is_written(case):
+                report.check("saml", str(case), "soapstone -> wss4j", lambda: _to_wss4j(case, peer, soapstone, keys, folder, plain))
+            report.check("saml", str(case), "wss4j -> soapstone", lambda: _from_wss4j(case, peer, soapstone, keys, folder, plain))
+            if case.embedded:
+                name = f"WSS4J cannot: {case}"
+                report.check("saml", name, "wss4j -> wss4j", lambda: _unread(case, peer, keys, plain))
         plain = folder / "refused.plain.xml"
         plain.write_bytes(envelopes.books(5))
         for name, case, issued, signed, demanded, reason in refusals():
@@ -112,6 +165,12 @@ def run(report, soapstone, keys, folder):
         for version in VERSIONS:
             test = lambda: _stolen(Case(version, "holder-of-key", "named by its id"), peer, soapstone, keys, folder, plain)
             report.check("saml", f"refused: a stolen assertion of SAML {version}", "soapstone -> wss4j", test)
+
+
+def _is_written(case):
+    """Whether we write it. Who vouches refers to the assertion as to any other signed part, and cipher text has its key inside: there is
+    one way. An assertion stands in the header, and not in a reference."""
+    return not (case.confirmation == "sender-vouches" and case.direct) and not case.embedded and case.hidden != "beside"
 
 
 def refusals():
@@ -133,7 +192,7 @@ def _to_wss4j(case, peer, soapstone, keys, folder, plain):
     must(soapstone, "secure", "--config", case.sends(keys, folder, assertion), plain, "-o", secured)
     peer.must("open", *case.opening(keys), secured, opened)
     envelopes.same_body(plain.read_bytes(), opened.read_bytes())
-    peer.must_refuse("open", *case.opening(keys), _promoted(secured), opened)
+    peer.must_refuse("open", *case.opening(keys), _changed(secured, case.hidden), opened)
 
 
 def _from_wss4j(case, peer, soapstone, keys, folder, plain):
@@ -145,13 +204,27 @@ def _from_wss4j(case, peer, soapstone, keys, folder, plain):
     told = json.loads(must(soapstone, "open", "--json", "--config", endpoint, secured).output)["assertion"]
     if (told["subject"]["name"], told["issuer"], told["confirmed"]) != ("alice", ISSUER, case.confirmation):
         raise Failure(f"expected alice, {ISSUER} and {case.confirmation}, found {told}")
-    must_refuse(soapstone, "open", "--config", endpoint, _promoted(secured))
+    must_refuse(soapstone, "open", "--config", endpoint, _changed(secured, case.hidden))
 
 
-def _promoted(secured):
-    """The message with another role in the assertion."""
-    path = secured.with_name(secured.name + "-promoted")
+def _unread(case, peer, keys, plain):
+    """WSS4J finds no key in an assertion that stands in the reference. Where it does, we are to write such messages to it."""
+    secured, opened = plain.with_suffix(".theirs"), plain.with_suffix(".theirs-opened")
+    peer.must_refuse("open", *case.opening(keys), secured, opened)
+
+
+def _changed(secured, hidden):
+    """The message with another role in the assertion, or with other cipher text."""
+    path = secured.with_name(secured.name + "-changed")
     message = secured.read_bytes()
+    if hidden:
+        # The longest one: that of a key is shorter than that of an assertion, and the first one of
+        # them here.
+        longest = max(CIPHER_TEXT.finditer(message), key=lambda found: message.index(b"<", found.end()) - found.end())
+        at = longest.end() - 1
+        other = b"B" if message[at : at + 1] == b"A" else b"A"
+        path.write_bytes(message[:at] + other + message[at + 1 :])
+        return path
     if b">reader<" not in message:
         raise Failure(f"no assertion of a reader in {secured}")
     path.write_bytes(message.replace(b">reader<", b">writer<"))

@@ -1,9 +1,13 @@
 package soapstone.interop;
 
 import java.security.cert.X509Certificate;
+import java.util.Arrays;
 import java.util.List;
 
+import javax.security.auth.callback.Callback;
+
 import org.apache.wss4j.common.crypto.Crypto;
+import org.apache.wss4j.common.ext.WSPasswordCallback;
 import org.apache.wss4j.common.saml.SAMLKeyInfo;
 import org.apache.wss4j.common.saml.SamlAssertionWrapper;
 import org.apache.wss4j.dom.WSConstants;
@@ -49,6 +53,8 @@ final class AssertionOpening {
         RequestData data = new RequestData();
         data.setWssConfig(WSSConfig.getNewInstance());
         data.setSigVerCrypto(crypto);
+        data.setDecCrypto(crypto);
+        data.setCallbackHandler(AssertionOpening::password);
         data.setAudienceRestrictions(List.of(audience));
         data.setValidateSamlSubjectConfirmation(false);
         WSHandlerResult result = new WSSecurityEngine().processSecurityHeader(document, data);
@@ -94,10 +100,23 @@ final class AssertionOpening {
         throw new Refused(what + " is not signed");
     }
 
+    /** The key that the assertion names has signed: that of a certificate, or a symmetric one. */
     private static void holds(SAMLKeyInfo holder, WSSecurityEngineResult signature) throws Refused {
+        if (holder == null) {
+            throw new Refused("an assertion without the key of a holder");
+        }
         X509Certificate signer = (X509Certificate) signature.get(WSSecurityEngineResult.TAG_X509_CERTIFICATE);
-        if (holder == null || holder.getCerts() == null || !holder.getCerts()[0].equals(signer)) {
+        boolean byCertificate = holder.getCerts() != null && holder.getCerts()[0].equals(signer);
+        byte[] secret = (byte[]) signature.get(WSSecurityEngineResult.TAG_SECRET);
+        boolean bySecret = secret != null && Arrays.equals(secret, holder.getSecret());
+        if (!byCertificate && !bySecret) {
             throw new Refused("the signature is not the holder's");
+        }
+    }
+
+    private static void password(Callback[] callbacks) {
+        for (Callback callback : callbacks) {
+            ((WSPasswordCallback) callback).setPassword(Keys.STORE_PASSWORD);
         }
     }
 }

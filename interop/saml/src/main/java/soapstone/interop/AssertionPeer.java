@@ -22,8 +22,9 @@ import org.apache.xml.security.parser.XMLParserException;
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  *
  * ISSUER:  --version 1.1|2.0 --confirmation bearer|holder-of-key|sender-vouches --issuer-key k.pem --issuer-cert c.pem
- *          --audience URI [--holder-cert holder.pem] [--lifetime MINUTES]
- * MESSAGE: --confirmation … [--reference identifier|direct] [--signs yes|no] [--beside yes|no] --key ours.pem --cert ours.pem
+ *          --audience URI [--holder-cert holder.pem | --proof secret.base64 --proof-for service.pem] [--lifetime MINUTES]
+ * MESSAGE: --confirmation … [--reference identifier|direct|embedded] [--signs yes|no] [--beside yes|no] --key ours.pem --cert ours.pem
+ *          [--hidden inside|beside --receiver service.pem]
  * </pre>
  */
 public final class AssertionPeer {
@@ -40,7 +41,7 @@ public final class AssertionPeer {
         Options options = new Options(words);
         String command = options.word(0, "command");
         switch (command) {
-            case "issue" -> Files.write(Path.of(options.word(1, "output")), new AssertionIssuer(options).alone());
+            case "issue" -> Files.write(Path.of(options.word(1, "output")), Envelopes.serialize(new AssertionIssuer(options).alone(), 8192));
             case "secure" -> Files.write(Path.of(options.word(2, "output")),
                 new AssertionSecuring(options).secure(Files.readAllBytes(Path.of(options.word(1, "input")))));
             case "open" -> Files.write(Path.of(options.word(2, "output")),

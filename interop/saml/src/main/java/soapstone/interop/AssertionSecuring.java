@@ -1,5 +1,7 @@
 package soapstone.interop;
 
+import javax.crypto.SecretKey;
+
 import org.apache.wss4j.common.WSEncryptionPart;
 import org.apache.wss4j.common.crypto.Crypto;
 import org.apache.wss4j.common.ext.WSSecurityException;
@@ -11,26 +13,32 @@ import org.apache.wss4j.dom.message.WSSecSignature;
 import org.apache.wss4j.dom.message.WSSecTimestamp;
 import org.apache.wss4j.dom.saml.WSSecSignatureSAML;
 import org.w3c.dom.Document;
+import org.w3c.dom.Element;
 
 /** Plain envelope to one with an assertion, confirmed in one way. */
 final class AssertionSecuring {
     private static final int LIFETIME_SECONDS = 300;
     private static final String RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
+    private static final String HMAC_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256";
     private static final String SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256";
 
     private final AssertionIssuer issuer;
     private final String confirmation;
-    private final boolean direct;
+    private final String reference;
     private final boolean signs;
     private final boolean beside;
+    private final SecretKey proof;
+    private final AssertionHiding hiding;
     private final Crypto crypto;
 
-    AssertionSecuring(Options options) {
+    AssertionSecuring(Options options) throws Exception {
         issuer = new AssertionIssuer(options);
         confirmation = options.required("confirmation");
-        direct = options.optional("reference", "identifier").equals("direct");
+        reference = options.optional("reference", "identifier");
         beside = confirmation.equals("bearer") || options.optional("beside", "no").equals("yes");
         signs = options.optional("signs", "yes").equals("yes");
+        proof = AssertionIssuer.proof(options);
+        hiding = options.optional("hidden") == null ? null : new AssertionHiding(options);
         crypto = Keys.crypto(options);
     }
 
@@ -42,27 +50,52 @@ final class AssertionSecuring {
         timestamp.setTimeToLive(LIFETIME_SECONDS);
         timestamp.build();
         SamlAssertionWrapper assertion = issuer.assertion();
-        if (beside || !signs) {
+        if (beside || proof != null || !signs) {
             new WSSecSAMLToken(header).build(assertion);
-            if (signs) {
-                WSSecSignature signature = new WSSecSignature(header);
-                signature.setKeyIdentifierType(WSConstants.BST_DIRECT_REFERENCE);
-                cover(signature, document);
-                boolean second = assertion.getSaml2() != null;
-                signature.getParts().add(new WSEncryptionPart("Assertion", second ? WSConstants.SAML2_NS : WSConstants.SAML_NS, "Element"));
-                signature.build(crypto);
+            if (proof != null) {
+                prove(header, document, assertion);
+            } else if (signs) {
+                cover(header, document, assertion);
             }
         } else {
             confirm(header, document, assertion);
         }
+        if (hiding != null) {
+            hiding.hide(header, assertion);
+        }
+        if (reference.equals("embedded")) {
+            embed(assertion.getElement(), Envelopes.find("Signature", document));
+        }
         return Envelopes.serialize(document, message.length + 16384);
+    }
+
+    /** A certificate that the assertion does not name signs the message with the assertion. */
+    private void cover(WSSecHeader header, Document document, SamlAssertionWrapper assertion) throws WSSecurityException {
+        WSSecSignature signature = new WSSecSignature(header);
+        signature.setKeyIdentifierType(WSConstants.BST_DIRECT_REFERENCE);
+        cover(signature, document);
+        boolean second = assertion.getSaml2() != null;
+        signature.getParts().add(new WSEncryptionPart("Assertion", second ? WSConstants.SAML2_NS : WSConstants.SAML_NS, "Element"));
+        signature.build(crypto);
+    }
+
+    /** The symmetric key of the holder signs. */
+    private void prove(WSSecHeader header, Document document, SamlAssertionWrapper assertion) throws WSSecurityException {
+        WSSecSignature signature = new WSSecSignature(header);
+        signature.setKeyIdentifierType(reference.equals("direct") ? WSConstants.CUSTOM_SYMM_SIGNING : WSConstants.CUSTOM_KEY_IDENTIFIER);
+        signature.setCustomTokenId(assertion.getId());
+        signature.setCustomTokenValueType(assertion.getSaml2() != null ? WSConstants.WSS_SAML2_KI_VALUE_TYPE : WSConstants.WSS_SAML_KI_VALUE_TYPE);
+        cover(signature, document);
+        signature.setSecretKey(proof.getEncoded());
+        signature.setSignatureAlgorithm(HMAC_SHA256);
+        signature.build(crypto);
     }
 
     /** The key of the holder signs, or that of somebody who vouches. */
     private void confirm(WSSecHeader header, Document document, SamlAssertionWrapper assertion) throws WSSecurityException {
         WSSecSignatureSAML signature = new WSSecSignatureSAML(header);
         boolean holder = confirmation.equals("holder-of-key");
-        signature.setUseDirectReferenceToAssertion(direct);
+        signature.setUseDirectReferenceToAssertion(reference.equals("direct"));
         signature.setKeyIdentifierType(holder ? WSConstants.X509_KEY_IDENTIFIER : WSConstants.BST_DIRECT_REFERENCE);
         cover(signature, document);
         if (holder) {
@@ -78,5 +111,16 @@ final class AssertionSecuring {
         signature.setSignatureAlgorithm(RSA_SHA256);
         signature.setDigestAlgo(SHA256);
         signature.getParts().addAll(Envelopes.parts("Body,Timestamp", document, false));
+    }
+
+    /** Moves the assertion into the reference to it, which WSS4J itself never writes. No signature covers either of them. */
+    private static void embed(Element assertion, Element signature) {
+        Element named = (Element) signature.getElementsByTagNameNS(WSConstants.WSSE_NS, "SecurityTokenReference").item(0);
+        Element embedded = named.getOwnerDocument().createElementNS(WSConstants.WSSE_NS, "wsse:Embedded");
+        embedded.appendChild(assertion);
+        while (named.getFirstChild() != null) {
+            named.removeChild(named.getFirstChild());
+        }
+        named.appendChild(embedded);
     }
 }
