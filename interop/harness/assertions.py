@@ -56,9 +56,9 @@ def protected_by(suite, token, options=""):
     )
 
 
-def transport(suite):
-    """The connection protects."""
-    token = _token("TransportToken", "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>")
+def transport(suite, client=""):
+    """The connection protects; `client` demands something of who is at its other end."""
+    token = _token("TransportToken", f"<sp:HttpsToken><wsp:Policy>{client}</wsp:Policy></sp:HttpsToken>")
     return f"<sp:TransportBinding><wsp:Policy>{token}{_common(suite, True, '', '')}</wsp:Policy></sp:TransportBinding>"
 
 
@@ -118,6 +118,12 @@ def kerberos(options="", form="Gss", inclusion="AlwaysToRecipient"):
         f"<sp:KerberosToken {_inclusion(inclusion)}><wsp:Policy>{options}<sp:Wss{form}KerberosV5ApReqToken11/></wsp:Policy>"
         "</sp:KerberosToken>"
     )
+
+
+def saml(version, inclusion="AlwaysToRecipient", options=""):
+    """An assertion of that version of SAML."""
+    kind = {"2.0": "WssSamlV20Token11", "1.1": "WssSamlV11Token11"}[version]
+    return f"<sp:SamlToken {_inclusion(inclusion)}><wsp:Policy>{options}<sp:{kind}/></wsp:Policy></sp:SamlToken>"
 
 
 def supporting(kind, token):

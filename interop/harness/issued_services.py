@@ -8,12 +8,12 @@ import contextlib
 import subprocess
 from pathlib import Path
 
-from .assertions import asymmetric, both, protected_by, trust13, wss10, wss11
+from .assertions import asymmetric, both, protected_by, supporting, transport, trust13, wss10, wss11
 from .cxf import REQUESTS, content, enveloped, post, read, same_content, security
 from .endpoints import Endpoint
 from .policies import RSA_SHA256, self_contained
 from .processes import Failure, free_port, server
-from .token_requests import AUDIENCE, ISSUER, JAR, NEXT, SUITE, VERSIONS, Use, token_service
+from .token_requests import AUDIENCE, ISSUER, JAR, NEXT, SUITE, VERSIONS, Use, endorsing_uses, token_service
 
 DIRECTION = "soapstone -> cxf"
 ECHO = "{urn:soapstone:services:echo}"
@@ -28,25 +28,31 @@ def uses():
         protecting = lambda token: protected_by(SUITE, token) + wss11() + trust13()
         for derived, told in ((False, ""), (True, " by derived keys")):
             yield Use(version, f"that protects{told}", "signed", "SymmetricKey", protecting, holder, both(), derived)
+        for binding, told, message in ((transport(SUITE), "on TLS", ""), (asymmetric(SUITE) + wss10(), "beside certificates", both())):
+            endorsing = lambda token, binding=binding: binding + trust13() + supporting("EndorsingSupportingTokens", token)
+            yield Use(version, f"that endorses {told}", "signed", "PublicKey", endorsing, holder, message)
+        yield from endorsing_uses(version, "signed")
 
 
 def run(report, soapstone, keys, folder):
     """Every use."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tokens, outbound, port, echo = (free_port() for _ in range(4))
+    tokens, outbound, port, secure, echo = (free_port() for _ in range(5))
     with contextlib.ExitStack() as stack:
         serving = [soapstone, "services", "--listen", f"127.0.0.1:{echo}"]
         stack.enter_context(server("services", serving, [echo], folder / "services.log"))
         plain = self_contained(read, f"http://127.0.0.1:{echo}/echo")
         for use in uses():
             (folder / f"{use.path}.wsdl").write_bytes(use.wsdl(plain))
-        names = ",".join(use.path for use in uses())
-        options = ["--port", port, "--folder", folder, "--names", names, "--service", f"{ECHO}EchoService"]
+        names, secure_names = (",".join(use.path for use in uses() if use.tls == tls) for tls in (False, True))
+        options = ["--port", port, "--names", names, "--secure-port", secure, "--secure-names", secure_names]
+        options += ["--folder", folder, "--service", f"{ECHO}EchoService"]
         options += ["--endpoint", f"{ECHO}EchoSoap11Port", *security(keys, "server", "client"), "--signature", RSA_SHA256]
         command = ["java", "-cp", JAR, "soapstone.interop.IssuedPeer", *options]
-        stack.enter_context(server("cxf", command, [port], folder / "cxf.log", stdin=subprocess.PIPE))
-        addresses = [f"http://127.0.0.1:{port}/{use.path}" for use in uses()]
+        stack.enter_context(server("cxf", command, [port, secure], folder / "cxf.log", stdin=subprocess.PIPE))
+        at = {False: f"http://127.0.0.1:{port}", True: f"https://127.0.0.1:{secure}"}
+        addresses = [f"{at[use.tls]}/{use.path}" for use in uses()]
         issuing = [
             f'listen = "127.0.0.1:{tokens}"\n',
             f'[tls]\ncertificate = "{keys.certificate("server")}"\nkey = "{keys.key("server")}"\n',
@@ -69,11 +75,12 @@ def _route(use, address, tokens, keys, folder):
     service = {"url": f"https://127.0.0.1:{tokens}/signed", "applies_to": address, "version": use.version, "soap": "1.1"}
     service |= {"tls": {"ca": [str(keys.ca)]}, "endpoint": towards.tables}
     endpoint = Endpoint(policy=str(folder / f"{use.path}.wsdl"), sha256_suites="sha256")
-    if use.key != "SymmetricKey":
+    if use.certificates:
         endpoint.ours(keys, "client").encrypt_to(keys, "server").trust(keys.ca)
     issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
     endpoint.tables["saml"] = {**use.saml, "versions": [use.version], "issuers": issuers, "token_service": service}
-    return f'[[routes]]\npath = "/{use.path}"\nbackend = "{address}"\n[routes.outbound]\n{endpoint.inline()}'
+    tls = f'tls = {{ ca = ["{keys.ca}"] }}\n' if use.tls else ""
+    return f'[[routes]]\npath = "/{use.path}"\nbackend = "{address}"\n{tls}[routes.outbound]\n{endpoint.inline()}'
 
 
 def _called(address, log):

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 
 from . import jobs
 from .assertions import (
-    CLIENT, CURRENT, WITH_ADDRESSING, asymmetric, both, protected_by, supporting, transport, trust13, username, wss10, wss11,
+    CLIENT, CURRENT, WITH_ADDRESSING, asymmetric, both, conversation, protected_by, supporting, symmetric, transport, trust13, username, wss10,
+    wss11,
 )  # fmt: skip
 from .cxf import REQUESTS, USER, content, enveloped, post, read, same_content, security
 from .endpoints import Endpoint
@@ -73,7 +74,8 @@ class Peer:
         namespace = "{urn:soapstone:services:echo}"
         return [
             "call", *self.asking(use.route), "--wsdl", self.folder / f"{use.path}.wsdl", "--address", f"{self.address}/{use.path}",
-            "--service", f"{namespace}EchoService", "--port", f"{namespace}EchoSoap11Port", *options, request,
+            "--service", f"{namespace}EchoService", "--port", f"{namespace}EchoSoap11Port", "--calls", use.calls, "--conversation", str(use.calls > 1).lower(),
+            *options, request,
             self.folder / f"{use.path}.answer",
         ]  # fmt: skip
 
@@ -125,6 +127,12 @@ class Use:
     saml: dict
     message: str = ""
     derived: bool = False
+    # Whether keys of certificates protect messages beside that of the assertion.
+    beside: bool = False
+    # How often a client calls: in a conversation, more often than it shows the assertion.
+    calls: int = 1
+    # Why our gateway refuses what CXF's client sends, where it does.
+    refused: str | None = None
 
     def __str__(self):
         return f"an assertion {self.name}: SAML {self.version}, {self.key}"
@@ -133,6 +141,16 @@ class Use:
     def path(self):
         """The use as a name in an address."""
         return re.sub(r"\W+", "-", str(self))
+
+    @property
+    def tls(self):
+        """Whether TLS alone protects messages."""
+        return not self.message
+
+    @property
+    def certificates(self):
+        """Whether either side has a certificate for messages."""
+        return self.beside or self.key != "SymmetricKey"
 
     def wsdl(self, plain):
         """The description with the policy, in octets."""
@@ -178,6 +196,26 @@ def uses():
         protecting = lambda token: protected_by(SUITE, token) + wss11() + trust13()
         for derived, told in ((False, ""), (True, " by derived keys")):
             yield Use(version, f"that protects{told}", "user", "SymmetricKey", protecting, holder, both(), derived)
+        yield from endorsing_uses(version, "user")
+        beginning = lambda token: conversation(SUITE, protecting(token) + both())
+        yield Use(version, "that begins a conversation", "user", "SymmetricKey", beginning, holder, both(), calls=2)
+        signing_first = lambda token: conversation(SUITE, signing(token) + trust13() + both())
+        yield Use(version, "that begins a conversation", "signed", "PublicKey", signing_first, holder, both(), calls=2)
+
+
+def endorsing_uses(version, route):
+    """Assertions whose symmetric key endorses what TLS, certificates or a wrapped key protect."""
+    holder = {"confirmation": ["holder-of-key"]}
+    for binding, told, message, beside in (
+        (transport(SUITE), "on TLS", "", False), (asymmetric(SUITE) + wss10(), "beside certificates", both(), True),
+        (symmetric(SUITE) + wss11(), "beside a wrapped key", both(), True),
+    ):  # fmt: skip
+        policy = lambda token, binding=binding: binding + trust13() + supporting("EndorsingSupportingTokens", token)
+        for derived in (False, True):
+            name = f"that endorses {told}{' by a derived key' if derived else ''}"
+            # With a derived key CXF's client endorses digests of SHA-1, whatever the suite.
+            refused = "algorithm-not-allowed" if derived else None
+            yield Use(version, name, route, "SymmetricKey", policy, holder, message, derived, beside, refused=refused)
 
 
 def run(report, soapstone, keys, folder):
@@ -195,8 +233,12 @@ def run(report, soapstone, keys, folder):
         for name, refused in refusals(peer):
             report.check("sts", f"refused: {name}", ASKING, refused)
         for use in uses():
-            report.check("sts", str(use), CALLING, lambda: _used(peer, use))
-        for use in uses():
+            if use.refused:
+                refused = lambda: peer.must_refuse(peer.call(use), f'cause="{use.refused}"')
+                report.check("sts", f"refused: {use}", CALLING, refused)
+            else:
+                report.check("sts", str(use), CALLING, lambda: _used(peer, use))
+        for use in (use for use in uses() if not use.refused):
             elsewhere = lambda: peer.must_refuse(peer.call(use, "--applies-to", AUDIENCE), 'cause="audience-mismatch"')
             report.check("sts", f"refused: {use}, for another service", CALLING, elsewhere)
 
@@ -287,7 +329,7 @@ def _service(use, audience, backend, plain, keys, folder):
     wsdl = folder / f"{use.path}.wsdl"
     wsdl.write_bytes(use.wsdl(plain))
     endpoint = Endpoint(policy=str(wsdl), sha256_suites="sha256").ours(keys, "server")
-    if use.key != "SymmetricKey":
+    if use.certificates:
         endpoint.encrypt_to(keys, "client").trust(keys.ca)
     issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
     endpoint.tables["saml"] = {"issuers": issuers, "audience": [audience], "versions": [use.version], **use.saml}

@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -29,7 +30,7 @@ final class Serving {
     static void publish(Options options) throws Exception {
         Bus bus = BusFactory.getDefaultBus();
         record(bus, options.optional("record"));
-        Tls.serve(bus, options);
+        Tls.serve(bus, URI.create(options.required("address")), options);
         EndpointImpl endpoint = new EndpointImpl(bus, implementation(options));
         endpoint.setWsdlLocation(options.required("wsdl"));
         endpoint.setServiceName(QName.valueOf(options.required("service")));

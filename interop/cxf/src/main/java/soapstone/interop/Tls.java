@@ -12,21 +12,30 @@ import javax.net.ssl.TrustManagerFactory;
 import org.apache.cxf.Bus;
 import org.apache.cxf.configuration.jsse.TLSClientParameters;
 import org.apache.cxf.configuration.jsse.TLSServerParameters;
+import org.apache.cxf.configuration.security.ClientAuthentication;
 import org.apache.cxf.transport.http.HTTPConduit;
 import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngineFactory;
 
-/** The same keys and anchors for connections as for messages. */
+/**
+ * The same keys and anchors for connections as for messages. With {@code --mutual true} clients show certificates, and services ask
+ * for them.
+ */
 final class Tls {
     private Tls() {
     }
 
     /** Lets a service at an {@code https} address be published. */
-    static void serve(Bus bus, Options options) throws Exception {
-        URI address = URI.create(options.required("address"));
+    static void serve(Bus bus, URI address, Options options) throws Exception {
         JettyHTTPServerEngineFactory engines = bus.getExtension(JettyHTTPServerEngineFactory.class);
         if (address.getScheme().equals("https") && engines.retrieveJettyHTTPServerEngine(address.getPort()) == null) {
             TLSServerParameters parameters = new TLSServerParameters();
             parameters.setKeyManagers(keys(options));
+            if (options.is("mutual")) {
+                ClientAuthentication asking = new ClientAuthentication();
+                asking.setWant(true);
+                parameters.setClientAuthentication(asking);
+                parameters.setTrustManagers(anchors(options));
+            }
             engines.setTLSServerParametersForPort(address.getPort(), parameters);
         }
     }
@@ -35,6 +44,9 @@ final class Tls {
     static void trust(HTTPConduit conduit, Options options) {
         TLSClientParameters parameters = new TLSClientParameters();
         parameters.setTrustManagers(anchors(options));
+        if (options.is("mutual")) {
+            parameters.setKeyManagers(keys(options));
+        }
         conduit.setTlsClientParameters(parameters);
     }
 
@@ -45,10 +57,14 @@ final class Tls {
         SSLContext.setDefault(context);
     }
 
-    private static KeyManager[] keys(Options options) throws GeneralSecurityException {
-        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        factory.init(Keys.identity(options), Keys.STORE_PASSWORD.toCharArray());
-        return factory.getKeyManagers();
+    private static KeyManager[] keys(Options options) {
+        try {
+            KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            factory.init(Keys.identity(options), Keys.STORE_PASSWORD.toCharArray());
+            return factory.getKeyManagers();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalArgumentException("keys: " + e.getMessage(), e);
+        }
     }
 
     private static TrustManager[] anchors(Options options) {

@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.net.URI;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,9 +27,11 @@ import org.apache.cxf.ws.security.SecurityConstants;
  * <pre>
  * --port N --folder FOLDER --names NAME,NAME --service NAME --endpoint NAME OPTIONS
  *                                  serves FOLDER/NAME.wsdl at http://127.0.0.1:N/NAME
+ * [--secure-port N --secure-names NAME,NAME]
+ *                                  and at https://127.0.0.1:N/NAME
  * </pre>
  *
- * The options are those of {@link Properties}.
+ * The options are those of {@link Properties} and {@link Tls}.
  */
 public final class IssuedPeer {
     private static final String HMAC = "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256";
@@ -52,20 +55,29 @@ public final class IssuedPeer {
 
     public static void main(String[] arguments) throws Exception {
         Options options = new Options(List.of(arguments));
-        Map<String, Object> properties = new HashMap<>(Properties.of(options));
-        properties.put(SecurityConstants.SYMMETRIC_SIGNATURE_ALGORITHM, HMAC);
-        for (String name : options.required("names").split(",")) {
-            EndpointImpl endpoint = new EndpointImpl(BusFactory.getDefaultBus(), new Echo());
-            endpoint.setWsdlLocation(options.required("folder") + "/" + name + ".wsdl");
-            endpoint.setServiceName(QName.valueOf(options.required("service")));
-            endpoint.setEndpointName(QName.valueOf(options.required("endpoint")));
-            endpoint.setProperties(new HashMap<>(properties));
-            endpoint.publish("http://127.0.0.1:" + options.required("port") + "/" + name);
+        publish(options, "http://127.0.0.1:" + options.required("port"), options.required("names"));
+        if (options.optional("secure-names") != null) {
+            String secure = "https://127.0.0.1:" + options.required("secure-port");
+            Tls.serve(BusFactory.getDefaultBus(), URI.create(secure), options);
+            publish(options, secure, options.required("secure-names"));
         }
         System.out.println("ready");
         while (System.in.read() >= 0) {
             continue;
         }
         System.exit(0);
+    }
+
+    private static void publish(Options options, String address, String names) {
+        Map<String, Object> properties = new HashMap<>(Properties.of(options));
+        properties.put(SecurityConstants.SYMMETRIC_SIGNATURE_ALGORITHM, HMAC);
+        for (String name : names.split(",")) {
+            EndpointImpl endpoint = new EndpointImpl(BusFactory.getDefaultBus(), new Echo());
+            endpoint.setWsdlLocation(options.required("folder") + "/" + name + ".wsdl");
+            endpoint.setServiceName(QName.valueOf(options.required("service")));
+            endpoint.setEndpointName(QName.valueOf(options.required("endpoint")));
+            endpoint.setProperties(new HashMap<>(properties));
+            endpoint.publish(address + "/" + name);
+        }
     }
 }

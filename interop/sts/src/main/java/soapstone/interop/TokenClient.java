@@ -15,6 +15,7 @@ import javax.xml.ws.Service;
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.binding.soap.SoapFault;
+import org.apache.cxf.configuration.Configurer;
 import org.apache.cxf.jaxws.DispatchImpl;
 import org.apache.cxf.message.Message;
 import org.apache.cxf.staxutils.StaxUtils;
@@ -36,11 +37,12 @@ import org.w3c.dom.Node;
  *                                                asks for an assertion
  * validate --tokens-wsdl WSDL OPTIONS ASSERTION  asks whether it is valid
  * cancel --tokens-wsdl WSDL OPTIONS ASSERTION    has it cancelled
- * call --tokens-wsdl WSDL --wsdl WSDL --address URL --service NAME --port NAME OPTIONS REQUEST ANSWER
+ * call [--tokens-wsdl WSDL] --wsdl WSDL --address URL --service NAME --port NAME [--calls N] [--conversation true] OPTIONS REQUEST ANSWER
  *                                                calls a service whose policy wants an assertion
+ * issue ISSUER ASSERTION                         makes an assertion; a call with these options makes one itself
  *
  * [--token-type URI] [--key-type NAME] [--entropy false] [--certificate true] [--renew true]
- * [--use-key CERTIFICATE] [--on-behalf-of FILE] [--act-as FILE], and those of {@link Properties} and {@link Tickets}
+ * [--use-key CERTIFICATE] [--on-behalf-of FILE] [--act-as FILE], and those of {@link Properties}, {@link Tickets} and {@link Tls}
  * </pre>
  */
 public final class TokenClient {
@@ -48,6 +50,8 @@ public final class TokenClient {
     private static final QName TOKENS = new QName(TRUST, "SecurityTokenService");
     private static final QName TOKENS_PORT = new QName(TRUST, "SecurityTokenServicePort");
     private static final String HMAC = "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256";
+    /** How the name ends that CXF gives the client which asks for the token of a bootstrap. */
+    private static final String BOOTSTRAP = ".sct-client.sts-client";
     private static final long TIMEOUT_MILLISECONDS = 20_000;
 
     private TokenClient() {
@@ -85,7 +89,12 @@ public final class TokenClient {
                 case "validate" -> validate(options, bus);
                 case "cancel" -> cancel(options, bus);
                 case "call" -> call(options, bus);
-                default -> throw new IllegalArgumentException(verb + ": expected ask, validate, cancel or call");
+                case "issue" -> {
+                    String assertion = StaxUtils.toString(new AssertionIssuer(options).alone().getDocumentElement());
+                    Files.writeString(Path.of(options.word(1, "the file for the assertion")), assertion);
+                    yield null;
+                }
+                default -> throw new IllegalArgumentException(verb + ": expected ask, validate, cancel, call or issue");
             };
         } finally {
             BusFactory.setThreadDefaultBus(before);
@@ -95,6 +104,11 @@ public final class TokenClient {
 
     private static STSClient tokens(Options options, Bus bus) throws Exception {
         STSClient tokens = new STSClient(bus);
+        configure(tokens, options);
+        return tokens;
+    }
+
+    private static void configure(STSClient tokens, Options options) throws Exception {
         tokens.setWsdlLocation(options.required("tokens-wsdl"));
         tokens.setServiceQName(TOKENS);
         tokens.setEndpointQName(TOKENS_PORT);
@@ -121,7 +135,27 @@ public final class TokenClient {
         properties.put(SecurityConstants.STS_TOKEN_CRYPTO, properties.get(SecurityConstants.SIGNATURE_CRYPTO));
         properties.put(SecurityConstants.STS_TOKEN_USERNAME, Keys.OURS);
         tokens.setProperties(properties);
-        return tokens;
+    }
+
+    /**
+     * Configures the client of token services that CXF makes itself. A client in the properties of a call would be asked for the
+     * contexts of conversations, too.
+     */
+    private record Configuring(Options options) implements Configurer {
+        @Override
+        public void configureBean(Object bean) {
+        }
+
+        @Override
+        public void configureBean(String name, Object bean) {
+            if (bean instanceof STSClient tokens && name != null && name.endsWith(BOOTSTRAP)) {
+                try {
+                    configure(tokens, options);
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        }
     }
 
     private static String ask(Options options, Bus bus) throws Exception {
@@ -161,7 +195,12 @@ public final class TokenClient {
         context.putAll(Properties.of(options));
         context.put(SecurityConstants.SYMMETRIC_SIGNATURE_ALGORITHM, HMAC);
         context.put("find.dispatch.operation", Boolean.TRUE);
-        context.put(SecurityConstants.STS_CLIENT, tokens(options, bus));
+        context.putAll(Assertions.of(options));
+        if (options.is("conversation")) {
+            bus.setExtension(new Configuring(options), Configurer.class);
+        } else if (options.optional("tokens-wsdl") != null) {
+            context.put(SecurityConstants.STS_CLIENT, tokens(options, bus));
+        }
         context.put(Message.ENDPOINT_ADDRESS, options.required("address"));
         if (options.optional("applies-to") != null) {
             context.put(SecurityConstants.STS_APPLIES_TO, options.required("applies-to"));
@@ -170,8 +209,10 @@ public final class TokenClient {
         Document payload = body.getOwnerDocument().getImplementation().createDocument(null, null, null);
         payload.appendChild(payload.importNode(body.getFirstChild(), true));
         try {
-            Source answer = dispatch.invoke(new DOMSource(payload));
-            Files.writeString(Path.of(options.word(2, "the file for the answer")), StaxUtils.toString(answer));
+            for (int calls = Integer.parseInt(options.optional("calls", "1")); calls > 0; calls--) {
+                Source answer = dispatch.invoke(new DOMSource(payload));
+                Files.writeString(Path.of(options.word(2, "the file for the answer")), StaxUtils.toString(answer));
+            }
         } finally {
             ((DispatchImpl<Source>) dispatch).getClient().destroy();
         }
