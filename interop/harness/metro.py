@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from . import cxf, envelopes, jobs
+from . import cxf, envelopes, jobs, saml
 from .cxf import REQUESTS, USER, content, enveloped, same_content
 from .endpoints import Endpoint
 from .installing import INTEROP
@@ -18,12 +18,14 @@ from .processes import Failure, free_port, must, seen, server
 
 JAR = INTEROP / "metro" / "target" / "metro-peer.jar"
 ACTION = "urn:soapstone:services:echo:Echo"
+CERTIFICATE = "CN=client,O=Soapstone"
 # Of every keystore here.
 PASSWORD = "secret"
 # The namespaces of Metro's own assertions, which say what a policy leaves open: keys, users, lives
 # of contexts.
 OWN = "http://schemas.sun.com/2006/03/wss"
 OWN_CONVERSATION = "http://schemas.sun.com/ws/2006/05/sc"
+SHOWING = '<own:CallbackHandler name="samlHandler" classname="soapstone.interop.Showing"/>'
 VISIBILITY = "http://java.sun.com/xml/ns/wsit/policy"
 # Seconds that a context lives where it is to be renewed, and before its end that a client does so.
 LIFETIME = 5
@@ -40,6 +42,8 @@ class Peer:
     secure_address: str
     serving: jobs.Program
     calling: jobs.Program
+    # OpenSAML, which makes the assertions.
+    issuing: jobs.Program
     keys: object
     folder: Path
 
@@ -74,9 +78,22 @@ class Peer:
         pause = 1000 * (LIFETIME - EARLY) + 500 if cell.renew else 0
         return [
             "call", "--address", address, "--wsdl", wsdl, *_names(cell), "--action", ACTION, "--calls", cell.calls, "--pause", pause,
-            "--configuration", self.configuration(cell, "client", "server"), "--trust", trusted(self.keys, "server"), request,
-            self.answer(cell),
+            "--configuration", self.configuration(cell, "client", "server"), "--trust", trusted(self.keys, "server"),
+            *self.shown(cell), request, self.answer(cell),
         ]  # fmt: skip
+
+    def shown(self, cell):
+        """The options that have Metro's client show an assertion."""
+        if not cell.asserted:
+            return []
+        return ["--assertion", self.assertion(cell), "--holder", str(cell.asserted[1] == "holder-of-key").lower()]
+
+    def assertion(self, cell):
+        """The file with the assertion that clients show."""
+        path = self.folder / f"{cell.path}.assertion"
+        if not path.exists():
+            self.issuing.must("issue", *saml.Case(*cell.asserted, "over TLS").issuing(self.keys), path)
+        return path
 
     def answer(self, cell):
         """The file for the answer that Metro's client gets."""
@@ -112,7 +129,7 @@ class Peer:
             known.append(("EncSCCancel", "", ""))
         lifetime = f"<own:LifeTime>{LIFETIME * 1000}</own:LifeTime>"
         if ours == "client":
-            known.append(user_known(cell.password))
+            known.append(user_known(cell.password, SHOWING if cell.asserted else ""))
             early = f'renewExpiredSCT="true" requireCancelSCT="true" maxClockSkew="{-EARLY * 1000}"'
             contexts = ("SCClientConfiguration", early, lifetime)
         else:
@@ -146,7 +163,23 @@ class Peer:
         endpoint = Endpoint(policy=str(policy), **cell.ours).ours(self.keys, ours)
         if direction == "outbound" or not cell.anonymous:
             endpoint.encrypt_to(self.keys, theirs)
+        if cell.asserted:
+            endpoint.tables["saml"] = self.saml(cell, direction)
         return endpoint.trust(self.keys.ca).pin(self.keys.certificate(theirs)).user(*USER)
+
+
+    def saml(self, cell, direction):
+        """What our endpoint says of assertions."""
+        version, confirmation = cell.asserted
+        table = {"versions": [version], "confirmation": [confirmation]}
+        if confirmation == "bearer":
+            table["protection"] = "tls" if cell.tls else "signature"
+        if direction == "outbound":
+            return table | {"assertion": str(self.assertion(cell))}
+        if confirmation == "sender-vouches":
+            table["attesters"] = [CERTIFICATE]
+        issuers = [{"name": saml.ISSUER, "pinned": [str(self.keys.certificate("approver"))]}]
+        return table | {"issuers": issuers, "audience": [saml.AUDIENCE]}
 
 
 def _names(cell):
@@ -173,11 +206,11 @@ def stores_known(keys, ours, theirs):
     ]
 
 
-def user_known(password):
-    """The assertion that says as whom a client calls."""
+def user_known(password, more=""):
+    """The assertion that says as whom a client calls, and what it shows besides."""
     values = (("usernameHandler", USER[0]), ("passwordHandler", password))
     handlers = "".join(f'<own:CallbackHandler name="{name}" default={quoteattr(value)}/>' for name, value in values)
-    return ("CallbackHandlerConfiguration", "", handlers)
+    return ("CallbackHandlerConfiguration", "", handlers + more)
 
 
 def validator_known(name):
@@ -209,9 +242,10 @@ def running(soapstone, keys, folder):
         server("services", command, [port], folder / "services.log"),
         jobs.running("Metro service", JAR, folder / "serving.log", java) as serving,
         jobs.running("Metro client", JAR, folder / "calling.log", java) as calling,
+        jobs.running("SAML", saml.JAR, folder / "issuing.log") as issuing,
     ):
         addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}", f"https://127.0.0.1:{free_port()}")
-        yield Peer(soapstone, *addresses, serving, calling, keys, folder)
+        yield Peer(soapstone, *addresses, serving, calling, issuing, keys, folder)
 
 
 def stores(keys):
@@ -471,8 +505,9 @@ def record(soapstone, keys, scratch, folder, moment):
     """Records what Metro's client and service say to each other, with the WSDL and our endpoints, in a folder for each cell."""
     with running(soapstone, keys, scratch / "metro") as peer:
         # What either side does not understand, and messages that disobey their policy, are no
-        # examples.
-        for cell in (cell for cell in cells() if cell.policy and cell.served and not (cell.misunderstood or cell.stranger or cell.refused)):
+        # examples. Assertions of today would be over.
+        agreed = lambda cell: cell.policy and cell.served and not (cell.misunderstood or cell.stranger or cell.refused or cell.asserted)
+        for cell in filter(agreed, cells()):
             itself(peer, cell)
             target = folder / cell.path
             shutil.copytree(peer.recorded(cell), target)

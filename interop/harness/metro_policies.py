@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from . import policies
 from .assertions import (
-    ADDRESSING, CLIENT, WITH_ADDRESSING, asymmetric, both, conversation, conversation_over_tls, parts, supporting, symmetric, transport,
+    ADDRESSING, CLIENT, WITH_ADDRESSING, asymmetric, both, conversation, conversation_over_tls, parts, saml, supporting, symmetric, transport,
     trust13, username, wss10, wss11, x509,
 )  # fmt: skip
 from .cxf import USER
@@ -68,6 +68,8 @@ class Cell:
     unproven: str | None = None
     # Whether Metro's client damages what it has deciphered.
     damaged: bool = False
+    # The version and the confirmation of the assertion that requests have.
+    asserted: tuple = ()
 
     @property
     def path(self):
@@ -96,6 +98,37 @@ def cells():
     yield from _transport()
     yield from _conversations()
     yield from _conversations_over_tls()
+    yield from _asserted()
+
+
+def _asserted():
+    """Assertions, beside other keys and in their place."""
+    by_certificate, by_key = asymmetric("Basic256") + wss10(), symmetric("Basic256") + wss11()
+    for version in ("2.0", "1.1"):
+        # Metro's service finds the key of an assertion by the assertion's id alone.
+        token, held = saml(version), saml(version, options="<sp:RequireKeyIdentifierReference/>")
+        # Metro's service looks for an assertion under a signature by the STR transform alone, which
+        # we do not write.
+        signed = by_certificate + supporting("SignedSupportingTokens", token)
+        for confirmation in ("sender-vouches", "bearer"):
+            name = f"SAML {version}, {confirmation}, beside certificates"
+            yield Cell(name, signed, both(), asserted=(version, confirmation), stranger="InvalidSecurity")
+        policy = transport("Basic256") + supporting("SignedSupportingTokens", token)
+        yield Cell(f"SAML {version}, bearer, on TLS", policy, tls=True, asserted=(version, "bearer"))
+        # Of an assertion of SAML 1.1 Metro's client says in the reference that it is one of 2.0.
+        refused = "token-unsupported" if version == "1.1" else None
+        # Metro's client knows the key of an answer by the assertion alone, and not by the
+        # certificate in it.
+        unread = None if refused else "Invalid Security Header"
+        asserted = (version, "holder-of-key")
+        policy = asymmetric("Basic256", initiator=held) + wss10()
+        # Metro's service encrypts the key of such an answer with RSA 1.5, whatever the suite.
+        limits = {"refused": refused, "unread": unread, "unproven": "algorithm-not-allowed"}
+        yield Cell(f"SAML {version}, holder-of-key, signing", policy, both(), asserted=asserted, **limits)
+        policy = by_key + supporting("EndorsingSupportingTokens", held)
+        yield Cell(f"SAML {version}, holder-of-key, endorsing", policy, both(), asserted=asserted, refused=refused)
+        policy = transport("Basic256") + wss11() + supporting("EndorsingSupportingTokens", held)
+        yield Cell(f"SAML {version}, holder-of-key, endorsing on TLS", policy, tls=True, asserted=asserted, refused=refused)
 
 
 def _asymmetric():

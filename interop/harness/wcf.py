@@ -198,6 +198,17 @@ def limits():
     yield "conversations of WS-SecureConversation 1.3", {
         "security": "mutual", "version": "wss11-trust13", "conversation": "true",
     }, "channel type IRequestSessionChannel is not supported"  # fmt: skip
+    # It has no token of an assertion, whoever made that, and none of Kerberos. It asks no token
+    # service before it fails.
+    issuer = "http://127.0.0.1/"
+    yield "an assertion of its own", {"security": "assertion"}, not_implemented
+    for name, security, said in (
+        ("endorses", "issued", "'System.ServiceModel.MessageSecurityVersion' is expected"),
+        ("protects", "issued-protection", "channel type IRequestSessionChannel is not supported"), ("is beside TLS", "transport-issued", not_implemented),
+    ):  # fmt: skip
+        yield f"an issued token that {name}", {"security": security, "issuer": issuer}, said
+    yield "Kerberos", {"security": "kerberos"}, not_implemented
+    yield "Kerberos on TLS", {"security": "transport-kerberos"}, not_implemented
 
 
 # A refusal alone demands it.

@@ -1,3 +1,4 @@
+using System.IdentityModel.Tokens;
 using System.ServiceModel;
 using System.ServiceModel.Channels;
 using System.ServiceModel.Security;
@@ -63,9 +64,27 @@ namespace Soapstone.Interop {
                 return SecurityBindingElement.CreateUserNameOverTransportBindingElement();
             case "transport-certificate":
                 return SecurityBindingElement.CreateCertificateOverTransportBindingElement(SecurityVersion(options));
+            case "issued":
+                return SecurityBindingElement.CreateIssuedTokenForCertificateBindingElement(Issued(options));
+            case "issued-protection":
+                return new SymmetricSecurityBindingElement(Issued(options));
+            case "transport-issued":
+                return SecurityBindingElement.CreateIssuedTokenOverTransportBindingElement(Issued(options));
+            case "kerberos":
+                return new SymmetricSecurityBindingElement(new KerberosSecurityTokenParameters());
+            case "transport-kerberos":
+                return SecurityBindingElement.CreateKerberosOverTransportBindingElement();
+            case "assertion":
+                throw new MistakenOption("there is an assertion to show: " + new SamlSecurityToken(new SamlAssertion()).Id);
             default:
                 throw new MistakenOption("no kind of security: " + options["security"]);
             }
+        }
+
+        /// <summary>An assertion of a token service that is asked without security.</summary>
+        static IssuedSecurityTokenParameters Issued(Options options) {
+            const string TokenType = "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV1.1";
+            return new IssuedSecurityTokenParameters(TokenType, new EndpointAddress(options["issuer"]), new BasicHttpBinding());
         }
 
         static void Agree(SecurityBindingElement security, Options options, bool derived) {

@@ -22,7 +22,7 @@ namespace Soapstone.Interop {
     ///   --jobs    one of the above a line of standard input, words separated by tabs; one line of JSON each
     ///
     ///   BINDING:  --security KIND --suite NAME --soap 11|12 --addressing true|false --version NAME
-    ///             [--derived true] [--confirmation true] [--order NAME] [--conversation true]
+    ///             [--derived true] [--confirmation true] [--order NAME] [--conversation true] [--issuer URL]
     ///   SECURITY: --key ours.p12 --peer theirs.pem [--user NAME --password WORD]
     ///
     /// Status of a job: 0 done, 2 refused or failed by WCF, 1 anything else. What is served stays served until the program ends.
@@ -108,7 +108,7 @@ namespace Soapstone.Interop {
         static readonly string[] Known = {
             "address", "record", "calls", "text", "sum", "security", "suite", "soap", "addressing", "version", "derived",
             "confirmation", "order", "conversation", "key", "peer", "user", "password", "payloads", "operation", "count",
-            "clients", "requests", "first", "per-second", "seconds", "measured",
+            "clients", "requests", "first", "per-second", "seconds", "measured", "issuer",
         };
         readonly Dictionary<string, string> values = new Dictionary<string, string>();
 

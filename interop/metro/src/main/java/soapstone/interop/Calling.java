@@ -30,6 +30,7 @@ final class Calling {
         if (options.optional("trust") != null) {
             Tls.trust(options.required("trust"));
         }
+        Showing.as(options);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(new Configuration(Path.of(options.required("configuration")), before));

@@ -14,7 +14,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * <pre>
  * serve --address URL --wsdl FILE --service {ns}name --port {ns}name [--record FOLDER] [--tls STORE]
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --action URI --configuration FILE
- *       [--calls N] [--pause MILLISECONDS] [--trust STORE] REQUEST ANSWER
+ *       [--calls N] [--pause MILLISECONDS] [--trust STORE] [--assertion FILE [--holder true]] REQUEST ANSWER
  * serve … --payloads FOLDER --controller HOST:PORT      the sample service of that name, by generated classes
  * withdraw --address URL
  * weighed --address URL
