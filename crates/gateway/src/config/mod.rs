@@ -32,6 +32,7 @@ pub(crate) mod registry;
 pub(crate) mod revocation;
 pub(crate) mod roles;
 pub(crate) mod route;
+mod route_table;
 pub(crate) mod security_index;
 pub(crate) mod source;
 pub(crate) mod srv;
