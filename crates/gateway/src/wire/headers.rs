@@ -35,10 +35,16 @@ static HOP_BY_HOP: [HeaderName; 10] = [
     header::UPGRADE,
 ];
 
+/// Whether a field concerns one connection only, whatever `Connection` names. The length alone
+/// tells most others from these.
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(name.as_str().len(), 2 | 7 | 10 | 14 | 16..=19) && HOP_BY_HOP.contains(name)
+}
+
 /// Removes the fields that concern one connection only. Most messages have none, and looking is
 /// cheaper than removing.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
+    if !headers.keys().any(is_hop_by_hop) {
         return;
     }
     let named: Vec<HeaderName> = headers
@@ -266,6 +272,16 @@ mod tests {
         remove_hop_by_hop(&mut headers);
         assert_eq!(headers.len(), 1);
         assert_eq!(headers["soapaction"], "\"urn:echo\"");
+    }
+
+    #[test]
+    fn every_field_of_a_connection_is_known_by_its_name() {
+        for name in &HOP_BY_HOP {
+            assert!(is_hop_by_hop(name), "{name}");
+        }
+        for name in [header::USER_AGENT, header::CONTENT_LENGTH, header::HOST] {
+            assert!(!is_hop_by_hop(&name), "{name}");
+        }
     }
 
     #[test]

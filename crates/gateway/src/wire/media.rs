@@ -38,6 +38,11 @@ pub(crate) fn said(headers: &HeaderMap) -> String {
 
 /// The `Content-Type` for a message in UTF-8 that takes the place of one with these headers.
 pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValue {
+    let usual = plain(version);
+    if headers.get(header::CONTENT_TYPE) == Some(&usual) {
+        // What most peers write, and nothing to be changed.
+        return usual;
+    }
     let mut written = format!("{}; charset=utf-8", version.media_type());
     for parameter in parameters(content_type(headers).unwrap_or_default()) {
         let name = plain_name(parameter.split('=').next().unwrap_or_default());
@@ -164,19 +169,27 @@ fn plain_name(name: &str) -> &str {
 
 /// What follows the essence, split at semicolons outside quotes.
 fn parameters(media_type: &str) -> impl Iterator<Item = &str> {
+    let (_, mut rest) = cut(media_type);
+    std::iter::from_fn(move || {
+        let (parameter, behind) = cut(rest?);
+        rest = behind;
+        Some(parameter)
+    })
+}
+
+/// What stands before the first semicolon outside quotes, and behind it.
+fn cut(text: &str) -> (&str, Option<&str>) {
     let (mut quoted, mut escaped) = (false, false);
-    media_type
-        .split(move |character| {
-            let separates = character == ';' && !quoted;
-            match character {
-                _ if escaped => escaped = false,
-                '\\' if quoted => escaped = true,
-                '"' => quoted = !quoted,
-                _ => {}
-            }
-            separates
-        })
-        .skip(1)
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b';' if !quoted => return (&text[..at], Some(&text[at + 1..])),
+            _ => {}
+        }
+    }
+    (text, None)
 }
 
 #[cfg(test)]
@@ -195,6 +208,22 @@ mod tests {
             rewritten(&headers, SoapVersion::V12),
             "application/soap+xml; charset=utf-8; action=\"urn:a;b\""
         );
+    }
+
+    #[test]
+    fn what_needs_no_change_is_left_as_it_is() {
+        for usual in [
+            "text/xml; charset=utf-8",
+            "application/soap+xml; charset=utf-8",
+        ] {
+            let headers = headers(usual);
+            let version = version_of(&headers).expect("a version");
+            assert_eq!(rewritten(&headers, version), usual);
+        }
+        // What is written is of another version than what was announced.
+        let headers = headers("application/soap+xml; charset=utf-8");
+        let of_11 = rewritten(&headers, SoapVersion::V11);
+        assert_eq!(of_11, "text/xml; charset=utf-8");
     }
 
     /// The bytes are UTF-8; a reader of RFC 2231 would believe the other one.

@@ -59,11 +59,13 @@ pub(crate) struct Packed {
 impl Announced {
     /// What a head announces; `None` if it is no package.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Result<Self, Unfit>> {
-        let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        let essence = content_type.split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case("multipart/related") {
+        let content_type = headers.get(header::CONTENT_TYPE)?;
+        let essence = content_type.as_bytes().split(|byte| *byte == b';').next();
+        let essence = essence.unwrap_or_default().trim_ascii();
+        if !essence.eq_ignore_ascii_case(b"multipart/related") {
             return None;
         }
+        let content_type = content_type.to_str().ok()?;
         if !is_multipart(content_type) {
             return Some(Err(Unfit::Head("parameters as RFC 2045, 5.1, has them")));
         }
