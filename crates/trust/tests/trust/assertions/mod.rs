@@ -3,6 +3,7 @@
 
 mod attacks;
 mod cancelled;
+mod deputies;
 mod granted;
 mod rights;
 mod shown;
