@@ -25,20 +25,24 @@ const ADDRESSING: [&str; 4] = [
     "http://schemas.xmlsoap.org/ws/2003/03/addressing",
 ];
 
-/// Who decides about a request.
+/// Who decides about the requests of a route.
 pub(super) struct Authorities {
+    route: String,
     roles: Option<Arc<Roles>>,
     agreements: Option<Arc<Agreements>>,
 }
 
 impl Authorities {
-    /// Those of a route.
-    pub(super) fn of(serving: &Serving, route: &str) -> Self {
+    /// Those of a route. `None` where nobody decides.
+    pub(super) fn of(serving: &Serving, route: &str) -> Option<Self> {
         let agreements = serving.agreements.as_ref();
-        Self {
-            roles: serving.roles.clone(),
-            agreements: agreements.filter(|it| it.are_about(route)).cloned(),
-        }
+        let agreements = agreements.filter(|it| it.are_about(route));
+        let roles = serving.roles.as_ref();
+        (roles.is_some() || agreements.is_some()).then(|| Self {
+            route: route.to_owned(),
+            roles: roles.cloned(),
+            agreements: agreements.cloned(),
+        })
     }
 }
 
@@ -51,16 +55,16 @@ impl Authorities {
 /// [`EndpointError::Denied`], [`EndpointError::OverAgreement`].
 pub(super) fn authorize(
     authorities: &Authorities,
-    route: &str,
     opened: &mut Opened,
     said: &[String],
     limits: &Limits,
     buffers: &mut Buffers,
 ) -> Result<(), EndpointError> {
-    let Authorities { roles, agreements } = authorities;
-    if roles.is_none() && agreements.is_none() {
-        return Ok(());
-    }
+    let Authorities {
+        route,
+        roles,
+        agreements,
+    } = authorities;
     let (operation, mut actions) = read(&opened.octets, limits, buffers);
     // At a node on the way, the Body may be nobody's word.
     let body = format!("{{{}}}Body", opened.version.namespace());
@@ -98,7 +102,6 @@ pub(super) fn authorize(
 /// [`EndpointError::Denied`], [`EndpointError::OverAgreement`].
 pub(super) fn authorize_token(
     authorities: &Authorities,
-    route: &str,
     answer: &TokenAnswer,
     bytes: u64,
 ) -> Result<(), EndpointError> {
@@ -116,7 +119,7 @@ pub(super) fn authorize_token(
         _ => None,
     };
     let asked = Asked {
-        route,
+        route: &authorities.route,
         proven: &proven,
         assertion,
         operation: Some(answer.operation.clone()),

@@ -57,7 +57,7 @@ pub(super) struct Chosen {
     /// The assertion that a token service made, where requests show one.
     pub(super) token: Option<Arc<Granted>>,
     /// The attempt at one of several backends.
-    pub(super) attempt: Option<Attempt>,
+    pub(super) attempt: Option<Box<Attempt>>,
 }
 
 /// Where a request would go, and why it does not go there at once.
@@ -150,17 +150,13 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
     if let Some(clock) = &upstream.device_clock
         && !clock.is_at_hand()
     {
-        let attempt = attempt.map(Box::new);
         return Err(Unready::NeedsClock { upstream, attempt });
     }
     let context = match &upstream.conversation {
         None => None,
         Some(conversation) => match conversation.at_hand(opened.version) {
             Some(context) => Some(context),
-            None => {
-                let attempt = attempt.map(Box::new);
-                return Err(Unready::NeedsContext { upstream, attempt });
-            }
+            None => return Err(Unready::NeedsContext { upstream, attempt }),
         },
     };
     let token = match &upstream.tokens {
@@ -169,10 +165,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             let user = user_of(&upstream, tokens, &opened.octets).ok();
             match user.and_then(|user| tokens.at_hand(user.as_ref())) {
                 Some(token) => Some(token),
-                None => {
-                    let attempt = attempt.map(Box::new);
-                    return Err(Unready::NeedsToken { upstream, attempt });
-                }
+                None => return Err(Unready::NeedsToken { upstream, attempt }),
             }
         }
     };
@@ -211,7 +204,6 @@ pub(super) async fn after_waiting(
         Unready::NeedsClock { upstream, attempt }
         | Unready::NeedsContext { upstream, attempt }
         | Unready::NeedsToken { upstream, attempt } => {
-            let attempt = attempt.map(|attempt| *attempt);
             after_handshake(reporter, upstream, attempt, version, octets).await
         }
         Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),
@@ -249,7 +241,7 @@ struct Lacking {
 pub(super) async fn after_handshake(
     reporter: &Reporter<'_>,
     mut upstream: Arc<Upstream>,
-    mut attempt: Option<Attempt>,
+    mut attempt: Option<Box<Attempt>>,
     version: SoapVersion,
     octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {

@@ -16,7 +16,7 @@ use super::identity::InnerProof;
 use super::reporter::Reporter;
 use super::request::secure_anew;
 use super::retry::{secure_again, was_lost};
-use super::secure::{Balanced, Forward, InConversation};
+use super::secure::{Balanced, Forward, InConversation, Plain};
 use super::send::{Arrival, Unanswered, send};
 use crate::observe::log::Beginning;
 use crate::route::balancer::Attempt;
@@ -29,9 +29,10 @@ use crate::wire::reply::Reply;
 
 /// A request that is ready to leave.
 pub(super) struct Sending {
-    upstream: Arc<Upstream>,
+    pub(super) upstream: Arc<Upstream>,
     octets: Bytes,
-    receipt: Receipt,
+    /// What the endpoint needs to open the response.
+    pub(super) receipt: Receipt,
     conversation: Option<InConversation>,
     kerberos: Option<SessionInUse>,
     balanced: Option<Balanced>,
@@ -52,12 +53,11 @@ pub(super) struct Told<'a> {
 
 /// A request whose response arrived.
 pub(super) struct Delivered {
-    pub(super) upstream: Arc<Upstream>,
+    /// What was sent.
+    pub(super) sent: Box<Sending>,
     pub(super) response: Arrival,
-    /// What the endpoint needs to open it.
-    pub(super) receipt: Receipt,
     /// The attempt that the backend answered, where there are several.
-    pub(super) attempt: Option<Attempt>,
+    pub(super) attempt: Option<Box<Attempt>>,
 }
 
 /// Why a request was not delivered.
@@ -86,7 +86,7 @@ impl Sending {
 pub(super) async fn deliver(
     reporter: &Reporter<'_>,
     mut sending: Box<Sending>,
-    mut head: request::Parts,
+    mut head: Box<request::Parts>,
     told: Told<'_>,
     version: SoapVersion,
     reservation: &mut Reservation,
@@ -157,11 +157,11 @@ pub(super) async fn deliver(
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
             return Ok(sending.delivered(response, None));
         };
+        drop(sent);
         head = former_head;
-        let upstream = Arc::clone(next.upstream());
         let Some(plain) = plain else {
             // No backend of the route has an endpoint.
-            sending.upstream = upstream;
+            sending.upstream = Arc::clone(next.upstream());
             sending.balanced = Some(Balanced {
                 attempt: next,
                 plain: None,
@@ -169,24 +169,42 @@ pub(super) async fn deliver(
             });
             continue;
         };
-        let octets = &plain.message.root;
-        let chosen = choose::after_handshake(reporter, upstream, Some(next), version, octets);
-        let chosen = Box::pin(chosen).await?;
-        let anew = secure_anew(reporter, plain, chosen, version, reservation);
-        let mut forward = Box::pin(anew).await?;
-        if let Some(content_type) = forward.content_type.take() {
-            head.headers.insert(header::CONTENT_TYPE, content_type);
-        }
-        sending = Sending::take(reporter, &mut forward);
+        let anew = anew(reporter, next, plain, &mut head, version, reservation);
+        sending = Box::pin(anew).await?;
     }
 }
 
+/// The same request, secured for another backend. Its head says what it is.
+async fn anew(
+    reporter: &Reporter<'_>,
+    attempt: Box<Attempt>,
+    plain: Plain,
+    head: &mut request::Parts,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Box<Sending>, Response<Reply>> {
+    let upstream = Arc::clone(attempt.upstream());
+    let octets = &plain.message.root;
+    let chosen = choose::after_handshake(reporter, upstream, Some(attempt), version, octets);
+    let chosen = chosen.await?;
+    let mut forward = secure_anew(reporter, plain, chosen, version, reservation).await?;
+    if let Some(content_type) = forward.content_type.take() {
+        head.headers.insert(header::CONTENT_TYPE, content_type);
+    }
+    Ok(Sending::take(reporter, &mut forward))
+}
+
 impl Sending {
-    fn delivered(self, response: Arrival, attempt: Option<Attempt>) -> Delivered {
+    fn delivered(
+        mut self: Box<Self>,
+        response: Arrival,
+        attempt: Option<Box<Attempt>>,
+    ) -> Delivered {
+        // Nobody needs them any more.
+        self.octets = Bytes::new();
         Delivered {
-            upstream: self.upstream,
+            sent: self,
             response,
-            receipt: self.receipt,
             attempt,
         }
     }
@@ -197,7 +215,7 @@ impl Sending {
 async fn once(
     reporter: &Reporter<'_>,
     sending: &mut Sending,
-    head: request::Parts,
+    head: Box<request::Parts>,
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Arrival, Undelivered> {
@@ -209,15 +227,15 @@ async fn once(
         Some(_) => sending.octets.clone(),
         None => std::mem::take(&mut sending.octets),
     };
+    let response = send(reporter, upstream, head, octets, reservation).await;
     // Forgotten unless the backend accepts the request, also where its client goes away meanwhile.
     let kerberos = sending.kerberos.take();
-    let response = send(reporter, upstream, head, octets, reservation).await;
     let response = response.map_err(Undelivered::Unanswered)?;
     if let Some(kerberos) = kerberos.filter(|_| response.0.status.is_success()) {
         kerberos.accepted();
     }
     // In use until the response is here.
-    let (Some(conversation), Some(mut head)) = (sending.conversation.take(), repeated) else {
+    let (Some(conversation), Some(head)) = (sending.conversation.take(), repeated) else {
         return Ok(response);
     };
     if !was_lost(&response) {
@@ -225,14 +243,28 @@ async fn once(
     }
     let buffers = &reporter.exchange.resources.memory.buffers;
     buffers.give(response.1);
-    let again = secure_again(reporter, upstream, conversation, version, reservation);
-    let again = Box::pin(again).await;
+    let again = once_more(reporter, sending, conversation, head, version, reservation);
+    Box::pin(again).await
+}
+
+/// Sends a request in another conversation than that one, which the backend has lost.
+async fn once_more(
+    reporter: &Reporter<'_>,
+    sending: &mut Sending,
+    lost: InConversation,
+    mut head: Box<request::Parts>,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Arrival, Undelivered> {
+    let upstream = &sending.upstream;
+    let again = secure_again(reporter, upstream, lost, version, reservation).await;
     let (again, _lease) = again.map_err(|answer| Undelivered::Answered(Box::new(answer)))?;
     sending.receipt = again.receipt;
     if let Some(content_type) = again.content_type {
         head.headers.insert(header::CONTENT_TYPE, content_type);
     }
+    let buffers = &reporter.exchange.resources.memory.buffers;
     let octets = buffers.lend(again.octets);
-    let response = Box::pin(send(reporter, upstream, head, octets, reservation)).await;
+    let response = send(reporter, upstream, head, octets, reservation).await;
     response.map_err(Undelivered::Unanswered)
 }

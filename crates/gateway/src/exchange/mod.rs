@@ -58,7 +58,7 @@ use failure::{fail, too_many};
 /// Serves a request on its route. `traced` is its trace, where that is recorded.
 pub(crate) async fn serve(
     exchange: &Exchange<'_>,
-    request: Request<Incoming>,
+    request: Box<Request<Incoming>>,
     mut traced: Option<Traced>,
 ) -> Response<Reply> {
     let route = exchange.route;
@@ -77,7 +77,7 @@ pub(crate) async fn serve(
         let detail = describe(&io::Error::new(io::ErrorKind::InvalidData, error));
         of_another_connection(exchange, &request, cause, reason, &detail)
     } else if is_description(request.method(), request.uri()) {
-        Box::pin(description::serve(exchange, request)).await
+        Box::pin(description::serve(exchange, *request)).await
     } else if route.needs_tls && !exchange.connection.through_tls {
         let detail =
             "the policy of the route leaves protection to TLS, and the request came without";
@@ -87,7 +87,7 @@ pub(crate) async fn serve(
         let (cause, reason) = (Cause::NeedsClientCertificate, "needs-client-certificate");
         of_another_connection(exchange, &request, cause, reason, detail)
     } else if let (true, Some(upstream)) = (route.is_plain(), &route.upstream) {
-        pass::serve(exchange, upstream, request).await
+        Box::pin(pass::serve(exchange, upstream, request)).await
     } else if request.method() == Method::POST {
         Box::pin(secured::serve(exchange, request)).await
     } else {
@@ -156,4 +156,25 @@ fn only_post() -> Response<Reply> {
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The size of the future that a function returns.
+    fn size<A, F: Future>(_: impl FnOnce(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Whatever a future holds while it waits is copied with it before it begins, once or twice for
+    /// each request.
+    #[test]
+    fn the_futures_of_a_request_are_small() {
+        type Asked = (&'static Exchange<'static>, Box<Request<Incoming>>);
+        let all = size(|(exchange, request): Asked| serve(exchange, request, None));
+        let secured = size(|(exchange, request): Asked| secured::serve(exchange, request));
+        assert!(all <= 512, "{all} bytes");
+        assert!(secured <= 3584, "{secured} bytes");
+    }
 }

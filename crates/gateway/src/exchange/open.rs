@@ -141,13 +141,16 @@ pub(super) async fn open(
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
     let request = match incoming {
-        Incoming::Read(request) => *request,
+        Incoming::Read(request) => request,
         Incoming::Unread { message, actions } => {
             let buffers = &mut desk.workspace().buffers();
             read_request(endpoint, message, actions, private, observed, buffers)?
         }
     };
-    let request = request.shown(shown);
+    let request = match shown {
+        None => request,
+        shown => Box::new(request.shown(shown)),
+    };
     match receive(endpoint, request, allows, observed, desk).await? {
         Arrived::Message(mut opened) => {
             if let Some(suspect) = suspect {

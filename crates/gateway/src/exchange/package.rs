@@ -117,7 +117,7 @@ pub(super) async fn unpack(
         let unpacked = unpacked.map_err(|error| EndpointError::Package(Box::new(error)))?;
         Ok((octets, unpacked))
     };
-    let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
+    let task = Task::new(class, None, step).recorded(&reporter.observed);
     let (octets, unpacked) = work(reporter, version, task, reservation, message).await?;
     reporter.exchange.resources.memory.buffers.give(octets);
     Ok(unpacked)

@@ -31,7 +31,7 @@ use crate::wire::reply::Reply;
 pub(super) async fn serve(
     exchange: &Exchange<'_>,
     upstream: &Upstream,
-    request: Request<Incoming>,
+    request: Box<Request<Incoming>>,
 ) -> Response<Reply> {
     let (head, body) = request.into_parts();
     let metrics = &exchange.route.metrics;
@@ -96,9 +96,9 @@ async fn one(
     let mut calling = exchange.call(&mut head.headers);
     let request = Request::from_parts(head, upload);
     let sent = Instant::now();
-    let response = upstream.backend.send(request, exchange.started).await;
+    let response = upstream.backend.try_send(request, exchange.started).await;
     exchange.waited_for_backend(sent);
-    let response = response?;
+    let response = response.map_err(|unanswered| unanswered.error)?;
     if let Some(calling) = &mut calling {
         calling.answered(response.status());
     }

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: the client learns little, and operators everything.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
 use soapstone::mime::PackageError;
@@ -16,6 +16,7 @@ use super::steps::EndpointError;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
 use crate::observe::record::{MessageCopy, Refused};
+use crate::observe::traces::Observed;
 use crate::route::agreements::AnswerEvidence;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
@@ -168,6 +169,8 @@ pub(super) struct Reporter<'c> {
     pub(super) exchange: &'c Exchange<'c>,
     /// The name of the request.
     pub(super) id: HeaderValue,
+    /// What observes the work on its messages.
+    pub(super) observed: Arc<Observed>,
     refusals: Refusals<'c>,
     /// The message in hand as it arrived, where refused messages are recorded.
     copy: Mutex<Option<MessageCopy>>,
@@ -182,6 +185,7 @@ impl<'c> Reporter<'c> {
             exchange,
             refusals: Refusals::new(exchange, id.clone()),
             id,
+            observed: Arc::new(exchange.observed()),
             copy: Mutex::default(),
             answer: Mutex::default(),
         }

@@ -60,13 +60,13 @@ pub(super) enum Prepared {
 enum Stepped {
     Prepared(Prepared),
     /// It was opened, and does not go on at once.
-    Unready(Box<Opened>, Unready),
+    Unready(Box<Opened>, Box<(Unready, Said)>),
 }
 
 /// Opens and secures a request, as the route has endpoints.
 pub(super) async fn prepare_request(
     reporter: &Reporter<'_>,
-    request: Arrived,
+    request: Box<Arrived>,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), request.octets.len());
@@ -88,7 +88,7 @@ pub(super) async fn prepare_request(
 
 async fn prepare(
     reporter: &Reporter<'_>,
-    request: Arrived,
+    request: Box<Arrived>,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let Arrived {
@@ -98,7 +98,7 @@ async fn prepare(
         mut said,
         mut actions,
         mut claimed,
-    } = request;
+    } = *request;
     let message = match package {
         None => mime::Message::from(octets),
         Some(package) => {
@@ -123,7 +123,7 @@ async fn prepare(
             true => WorkClass::Blocking,
             false => upstream_class,
         };
-        let mut opened = Opened::plain(message, version);
+        let mut opened = Box::new(Opened::plain(message, version));
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => {
@@ -148,11 +148,9 @@ async fn prepare(
     .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let shown = exchange.connection.client_certificate.clone();
-    let observed = exchange.observed();
+    let observed = Arc::clone(&reporter.observed);
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
-    let beside = said.clone();
     let authorities = Authorities::of(exchange.serving, &exchange.route.name);
-    let route = exchange.route.name.clone();
     let room = exchange.reserve();
     let steps = |desk: Desk| async move {
         // Contexts are nothing by themselves: each message in one needs a role. A requester without
@@ -162,39 +160,42 @@ async fn prepare(
             if let Some(suspect) = &suspect {
                 suspect.judge(opening.endpoint.limits(), true, &observed, &desk)?;
             }
-            match answer.of_assertions {
-                true => authorize_token(&authorities, &route, answer, bytes),
-                false => Ok(()),
+            match &authorities {
+                Some(authorities) if answer.of_assertions => {
+                    authorize_token(authorities, answer, bytes)
+                }
+                _ => Ok(()),
             }
         };
         let by = (private, shown);
         let judged = suspect.as_ref();
         let entered = open(&opening, incoming, by, &allows, judged, &observed, &desk);
         let mut opened = match entered.await? {
-            Entered::Message(opened) => *opened,
+            Entered::Message(opened) => opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
-        {
+        if let Some(authorities) = &authorities {
             let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());
-            authorize(&authorities, &route, &mut opened, &claimed, limits, buffers)?;
+            authorize(authorities, &mut opened, &claimed, limits, buffers)?;
         }
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
+            Err(unready) => return Ok(Stepped::Unready(opened, Box::new((unready, said)))),
         };
-        let forward = secure(opened, chosen, beside, room, &observed, &desk).await?;
+        let forward = secure(opened, chosen, said, room, &observed, &desk).await?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
-    let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
+    let task = Task::new(class, Some(asked), steps).recorded(&reporter.observed);
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
         Stepped::Unready(opened, unready) => {
+            let (unready, said) = *unready;
             let class = class.max(upstream_class);
             let version = opened.version;
             let octets = &opened.octets;
             let waiting = choose::after_waiting(reporter, unready, version, octets);
             let chosen = Box::pin(waiting).await?;
-            let forward = secure_by_worker(reporter, class, *opened, chosen, said, reservation);
+            let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
             Box::pin(forward).await.map(Prepared::Forward)
         }
     }
@@ -214,19 +215,19 @@ fn securing(route: &Route) -> WorkClass {
 async fn secure_by_worker(
     reporter: &Reporter<'_>,
     class: WorkClass,
-    opened: Opened,
+    opened: Box<Opened>,
     chosen: Chosen,
     said: Said,
     reservation: &mut Reservation,
 ) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
-    let observed = reporter.exchange.observed();
+    let observed = Arc::clone(&reporter.observed);
     let endpoint = chosen.upstream.endpoint.as_ref();
     let stores = endpoint.map(|endpoint| Arc::clone(&endpoint.stores));
     let room = reporter.exchange.reserve();
     let step =
         |desk: Desk| async move { secure(opened, chosen, said, room, &observed, &desk).await };
-    let task = Task::new(class, stores, step).recorded(reporter.exchange.observed());
+    let task = Task::new(class, stores, step).recorded(&reporter.observed);
     work(reporter, version, task, reservation, Message::Request).await
 }
 
@@ -238,7 +239,7 @@ pub(super) async fn secure_anew(
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Box<Forward>, Response<Reply>> {
-    let opened = Opened::plain(plain.message, version);
+    let opened = Box::new(Opened::plain(plain.message, version));
     let class = WorkClass::Blocking;
     secure_by_worker(reporter, class, opened, chosen, plain.said, reservation).await
 }
@@ -265,7 +266,7 @@ fn read_if_inline(
         return Ok((Incoming::Unread { message, actions }, class));
     }
     let exchange = reporter.exchange;
-    let observed = &exchange.observed();
+    let observed = &*reporter.observed;
     let private = exchange.connection.through_tls;
     let read = |buffers: &mut Buffers| {
         read_request(endpoint, message, actions, private, observed, buffers)
@@ -276,5 +277,5 @@ fn read_if_inline(
         true => WorkClass::Inline,
         false => opening,
     };
-    Ok((Incoming::Read(Box::new(request)), class))
+    Ok((Incoming::Read(request), class))
 }

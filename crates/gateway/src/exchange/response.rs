@@ -210,7 +210,7 @@ async fn rewritten(
             .max(inbound.as_deref().map_or(WorkClass::Inline, securing))
             .max(passing.unwrap_or(WorkClass::Inline))
     };
-    let observed = exchange.observed();
+    let observed = Arc::clone(&reporter.observed);
     let asks = |endpoint: &&Arc<InboundEndpoint>| endpoint.endpoint.reader_of_answers().is_some();
     let asked = outbound
         .as_ref()
@@ -247,7 +247,8 @@ async fn rewritten(
                 root: octets,
                 parts: std::mem::take(&mut parts),
             };
-            let opened = open(endpoint, message, receipts.outbound, &observed, &desk).await;
+            let request = Box::new(receipts.outbound);
+            let opened = open(endpoint, message, request, &observed, &desk).await;
             let admitted = match opened {
                 Ok(opened) => admitted(endpoint, opened, suspect.as_ref(), &observed, &desk)?,
                 Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
@@ -285,7 +286,7 @@ async fn rewritten(
         };
         Ok((rewritten, passed, evidence))
     };
-    let task = Task::new(class, asked, steps).recorded(exchange.observed());
+    let task = Task::new(class, asked, steps).recorded(&reporter.observed);
     let done = work(reporter, version, task, reservation, Message::Response).await?;
     let (rewritten, passed, evidence) = done;
     if let Some(evidence) = evidence {

@@ -79,7 +79,7 @@ pub(super) async fn secure_again(
         let detail = "a conversation without an endpoint".to_owned();
         return Err(reporter.fail(version, Cause::Internal, "not-secured", detail));
     };
-    let observed = reporter.exchange.observed();
+    let observed = Arc::clone(&reporter.observed);
     let step = |desk: Desk| async move {
         let buffers = &mut desk.workspace().buffers();
         let with = With {
@@ -101,6 +101,6 @@ pub(super) async fn secure_again(
         };
         Ok((again, lease))
     };
-    let task = Task::new(WorkClass::Blocking, None, step).recorded(reporter.exchange.observed());
+    let task = Task::new(WorkClass::Blocking, None, step).recorded(&reporter.observed);
     work(reporter, version, task, reservation, Message::Request).await
 }

@@ -56,7 +56,7 @@ pub(super) struct Forward {
 
 /// The attempt at one of several backends, and what another one would need.
 pub(super) struct Balanced {
-    pub(super) attempt: Attempt,
+    pub(super) attempt: Box<Attempt>,
     /// The request before it was secured, where any backend has an endpoint and another one is
     /// left. Each backend gets what its own endpoint makes of that.
     pub(super) plain: Option<Plain>,
@@ -129,7 +129,7 @@ pub(super) struct InConversation {
 /// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
 /// the message, and `room` a place for what another backend may need.
 pub(super) async fn secure(
-    opened: Opened,
+    opened: Box<Opened>,
     Chosen {
         upstream,
         context,

@@ -29,8 +29,13 @@ use crate::wire::media;
 use crate::wire::reply::Reply;
 
 /// Serves one request.
-pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
-    let (mut head, body) = request.into_parts();
+pub(super) async fn serve(
+    exchange: &Exchange<'_>,
+    request: Box<Request<Incoming>>,
+) -> Response<Reply> {
+    let (head, body) = request.into_parts();
+    // What is handed on from step to step is handed on by its pointer.
+    let mut head = Box::new(head);
     let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
     head.headers.insert(X_REQUEST_ID, id.clone());
     let reporter = &Reporter::new(exchange, id);
@@ -44,7 +49,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Ok(octets) => octets,
         Err(response) => return response,
     };
-    let arrived = Arrived {
+    let arrived = Box::new(Arrived {
         octets,
         package,
         version,
@@ -62,7 +67,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             true => media::claims_of(&head.headers),
             false => Vec::new(),
         },
-    };
+    });
     let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
         Ok(Prepared::Forward(forward)) => forward,
         Ok(Prepared::Answered(answer)) => return token_answer(reporter, answer),
@@ -101,19 +106,18 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     };
     let delivered = deliver(reporter, sending, head, told, version, &mut reservation).await;
     let Delivered {
-        upstream,
+        mut sent,
         response,
-        receipt,
         attempt,
     } = match delivered {
         Ok(delivered) => delivered,
         Err(response) => return response,
     };
-    receipts.outbound = receipt;
+    receipts.outbound = std::mem::take(&mut sent.receipt);
     let said = StatusHint::of(response.0.status);
     let response = finish(
         reporter,
-        &upstream,
+        &sent.upstream,
         response,
         receipts,
         version,

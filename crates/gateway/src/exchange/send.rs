@@ -86,7 +86,7 @@ impl Unanswered {
 pub(super) async fn send(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
-    head: request::Parts,
+    head: Box<request::Parts>,
     octets: Bytes,
     reservation: &mut Reservation,
 ) -> Result<Arrival, Unanswered> {
@@ -99,7 +99,7 @@ pub(super) async fn send(
 async fn transfer(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
-    mut head: request::Parts,
+    mut head: Box<request::Parts>,
     octets: Bytes,
     reservation: &mut Reservation,
 ) -> Result<Arrival, Unanswered> {
@@ -109,9 +109,10 @@ async fn transfer(
     metrics.octets(Flow::ToBackend, octets.len() as u64);
     let (sent, sent_at) = (Instant::now(), jiff::Timestamp::now());
     let mut calling = exchange.call(&mut head.headers);
-    let request = Request::from_parts(head, Upload::whole(octets));
-    let response = upstream.backend.send(request, sent).await;
-    let (head, body) = response.map_err(Unanswered::Backend)?.into_parts();
+    let request = Request::from_parts(*head, Upload::whole(octets));
+    let response = upstream.backend.try_send(request, sent).await;
+    let response = response.map_err(|unanswered| Unanswered::Backend(unanswered.error))?;
+    let (head, body) = response.into_parts();
     exchange.backend_answered(sent.elapsed());
     if let Some(calling) = &mut calling {
         calling.answered(head.status);

@@ -99,7 +99,10 @@ impl StepObserver for Timing<'_> {
     fn ended(&mut self, step: Step) {
         let now = Instant::now();
         let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
-        let begun = (self.since + pause).min(now);
+        let begun = match pause.is_zero() {
+            true => self.since,
+            false => (self.since + pause).min(now),
+        };
         self.observed.step(self.direction, step, begun, now);
         self.since = now;
     }
@@ -120,14 +123,17 @@ pub(crate) fn read_request(
     private: bool,
     observed: &Observed,
     buffers: &mut Buffers,
-) -> Result<ReadRequest, EndpointError> {
+) -> Result<Box<ReadRequest>, EndpointError> {
     let direction = Direction::Inbound;
     let mut timing = Timing::new(observed, direction, None);
     let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
     let read = endpoint.endpoint.read(message, &mut call);
     let request = read.map_err(|rejected| refused(direction, rejected))?;
     let request = request.about(actions);
-    Ok(if private { request.over_tls() } else { request })
+    Ok(Box::new(match private {
+        true => request.over_tls(),
+        false => request,
+    }))
 }
 
 /// Whether a requester may have what a token service answers, which is neither sent nor done yet.
@@ -136,7 +142,7 @@ pub(crate) type Allows<'a> = dyn Fn(&TokenAnswer) -> Result<(), EndpointError> +
 /// Opens a request, or answers it where it asks for a token that `allows` lets it have.
 pub(crate) async fn receive(
     endpoint: &InboundEndpoint,
-    request: ReadRequest,
+    request: Box<ReadRequest>,
     allows: &Allows<'_>,
     observed: &Observed,
     desk: &Desk,
@@ -169,7 +175,7 @@ pub(crate) async fn receive(
 pub(crate) async fn open(
     endpoint: &OutboundEndpoint,
     message: impl Into<Message>,
-    request: Receipt,
+    request: Box<Receipt>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<OpenedMessage, EndpointError> {

@@ -121,11 +121,15 @@ impl Balancer {
     /// # Errors
     ///
     /// Why there is none.
-    pub(crate) fn choose(self: &Arc<Self>, wanted: Wanted) -> Result<Attempt, Refusal> {
+    pub(crate) fn choose(self: &Arc<Self>, wanted: Wanted) -> Result<Box<Attempt>, Refusal> {
         self.attempt(wanted, Vec::new())
     }
 
-    fn attempt(self: &Arc<Self>, wanted: Wanted, tried: Vec<MemberId>) -> Result<Attempt, Refusal> {
+    fn attempt(
+        self: &Arc<Self>,
+        wanted: Wanted,
+        tried: Vec<MemberId>,
+    ) -> Result<Box<Attempt>, Refusal> {
         let now = Instant::now();
         let standing = |agreement: &UnderAgreement| {
             let ids = self.pool.ids();
@@ -156,7 +160,7 @@ impl Balancer {
             reason = %choice.reason,
             "backend chosen"
         );
-        Ok(Attempt {
+        Ok(Box::new(Attempt {
             balancer: Arc::clone(self),
             choice,
             chosen: now + choosing,
@@ -167,7 +171,7 @@ impl Balancer {
             sent: None,
             weakness: None,
             is_of_others: false,
-        })
+        }))
     }
 
     /// Whether the operation of a request may be done twice: what its Body holds is named.
@@ -471,10 +475,10 @@ impl Attempt {
     ///
     /// Why not.
     pub(crate) fn another(
-        mut self,
+        mut self: Box<Self>,
         failed: Failed,
         repeatable: Repeatable,
-    ) -> Result<Self, NoOther> {
+    ) -> Result<Box<Self>, NoOther> {
         self.failed(failed);
         let balancer = Arc::clone(&self.balancer);
         let mut tried = std::mem::take(&mut self.tried);

@@ -45,7 +45,11 @@ impl Desk {
 
     /// How long the work waited for a worker since this was last asked.
     pub(crate) fn pause_over(&self) -> Duration {
-        Duration::from_nanos(self.pause.0.swap(0, Ordering::Relaxed))
+        match self.pause.0.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            // Nothing is added while the work is done.
+            _ => Duration::from_nanos(self.pause.0.swap(0, Ordering::Relaxed)),
+        }
     }
 }
 
@@ -68,7 +72,7 @@ struct Asked {
     class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
-    observed: Option<Observed>,
+    observed: Option<Arc<Observed>>,
 }
 
 /// How long the work has waited. Metrics are told once for each message: how often it waited would
@@ -120,8 +124,8 @@ impl<T: Send + 'static> Task<T> {
     }
 
     /// Records for what the work waits in the trace of its message.
-    pub(crate) fn recorded(mut self, observed: Observed) -> Self {
-        self.asked.observed = Some(observed);
+    pub(crate) fn recorded(mut self, observed: &Arc<Observed>) -> Self {
+        self.asked.observed = Some(Arc::clone(observed));
         self
     }
 

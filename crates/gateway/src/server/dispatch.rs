@@ -26,7 +26,7 @@ use crate::wire::text::text;
 pub(super) async fn answer(
     state: &State,
     connection: &Connection,
-    mut request: Request<Incoming>,
+    mut request: Box<Request<Incoming>>,
 ) -> Response<Reply> {
     let started = Instant::now();
     let resources = &state.resources;

@@ -374,7 +374,9 @@ struct Served {
 impl Served {
     async fn answer(&self, request: Request<Incoming>) -> Response<Reply> {
         match self.role {
-            Role::Gateway => dispatch::answer(&self.state, &self.connection, request).await,
+            Role::Gateway => {
+                dispatch::answer(&self.state, &self.connection, Box::new(request)).await
+            }
             Role::Admin => admin::answer_alone(&self.state, &request, &self.connection).await,
         }
     }

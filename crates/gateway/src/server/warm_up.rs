@@ -392,7 +392,7 @@ impl Warming {
         if let Some(side) = &upstream.endpoint {
             let (asked, observed) = (Arc::clone(side), unobserved());
             let opened = self.work(Some(&side.stores), move |desk| async move {
-                let opened = open(&asked, octets, receipt, &observed, &desk).await;
+                let opened = open(&asked, octets, Box::new(receipt), &observed, &desk).await;
                 opened.map_err(Failure::from)
             });
             octets = opened.await?.bytes;

@@ -179,11 +179,11 @@ impl Endpoint<Calling> {
         &self,
         workspace: &Workspace,
         message: impl Into<Message>,
-        receipt: Receipt,
+        receipt: impl Into<Box<Receipt>>,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        let receipt = Some(Box::new(receipt));
+        let receipt = Some(receipt.into());
         let opened = self.opened(message.into(), receipt, workspace, now, observer);
         opened.await.map(|opened| *opened)
     }

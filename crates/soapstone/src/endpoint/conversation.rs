@@ -58,7 +58,7 @@ impl<P: Opens + Secures> Endpoint<P> {
     /// proven, a request for a token is answered.
     pub(super) async fn received(
         &self,
-        request: ReadRequest,
+        request: Box<ReadRequest>,
         workspace: &Workspace,
         allows: &(dyn Fn(&TokenAnswer) -> bool + Sync),
         now: Timestamp,
@@ -72,7 +72,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             actions,
             over_tls: private_transport,
             client_certificate,
-        } = request;
+        } = *request;
         // A request outside of conversations, at an endpoint that has them, is opened by the
         // bootstrap's plan.
         let bootstrap = self.conversation.as_ref().filter(|_| !in_conversation);
@@ -97,7 +97,6 @@ impl<P: Opens + Secures> Endpoint<P> {
         let mut facts = self.facts(&lookups, None, workspace, now, observer).await?;
         let shown = client_certificate.filter(|_| plan.policy().assertion().is_some());
         facts.client_certificate = shown.map(|shown| (*shown).clone());
-        let contexts = facts.contexts.clone();
         let arriving = Arriving {
             expected,
             said: Some(&actions),
@@ -111,9 +110,10 @@ impl<P: Opens + Secures> Endpoint<P> {
             return Ok(Arrived::Message(Box::new(opened)));
         }
         let verified = judged.admit()?;
+        let contexts = &facts.contexts;
         if let Some(service) = &self.sts {
             // Whatever it is, it goes no further than here.
-            let requester = Requester::of(&verified, &contexts, private_transport);
+            let requester = Requester::of(&verified, contexts, private_transport);
             let answering = self.token_answer(
                 service,
                 verified,
@@ -140,7 +140,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             let opened = plans.rebuilt(verified, &mut workspace.buffers(), observer)?;
             return Ok(Arrived::Message(opened));
         };
-        let requester = Requester::of(&verified, &contexts, private_transport);
+        let requester = Requester::of(&verified, contexts, private_transport);
         let response = if asks_only {
             &conversation.bootstrap_outbound
         } else {

@@ -146,7 +146,7 @@ impl<P: Directions> Endpoint<P> {
         now: Timestamp,
     ) -> Result<(Opened, InnerFound), Rejected> {
         if let Some(key) = self.inner.deciphering_key(&opened, limits, now) {
-            let begun = tries.begin_with(key, workspace, now).await;
+            let begun = Box::pin(tries.begin_with(key, workspace, now)).await;
             begun.map_err(|rejected| opened.refused(rejected))?;
         }
         self.inner.opened(opened, now, &mut workspace.buffers())

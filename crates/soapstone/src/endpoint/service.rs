@@ -92,6 +92,7 @@ impl Endpoint<Serving> {
     ) -> Result<Arrived, ReceiveError> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
+        let request = Box::new(request);
         drive(memory, buffers, async |workspace| {
             let allows = &|_: &TokenAnswer| true;
             self.received(request, workspace, allows, now, &mut observer)
@@ -108,7 +109,7 @@ impl Endpoint<Serving> {
     pub async fn receive_in(
         &self,
         workspace: &Workspace,
-        request: ReadRequest,
+        request: Box<ReadRequest>,
         allows: &(dyn Fn(&TokenAnswer) -> bool + Sync),
         now: Timestamp,
         observer: &mut dyn StepObserver,

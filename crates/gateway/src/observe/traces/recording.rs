@@ -201,7 +201,6 @@ impl Drop for Calling<'_> {
 
 /// What observes the steps of a message: the numbers of its route, and its spans where they are
 /// recorded.
-#[derive(Clone)]
 pub(crate) struct Observed {
     pub(crate) metrics: Arc<RouteMetrics>,
     pub(crate) recording: Option<Arc<Recording>>,
