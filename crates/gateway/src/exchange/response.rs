@@ -324,7 +324,7 @@ struct Admitted {
 /// An answer that verified, as it goes on.
 fn admitted(
     endpoint: &OutboundEndpoint,
-    opened: OpenedMessage,
+    opened: Box<OpenedMessage>,
     suspect: Option<&Suspect>,
     observed: &Observed,
     desk: &Desk,

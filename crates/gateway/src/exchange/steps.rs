@@ -178,7 +178,7 @@ pub(crate) async fn open(
     request: Box<Receipt>,
     observed: &Observed,
     desk: &Desk,
-) -> Result<OpenedMessage, EndpointError> {
+) -> Result<Box<OpenedMessage>, EndpointError> {
     let direction = Direction::Outbound;
     let mut timing = Timing::new(observed, direction, Some(desk));
     let now = jiff::Timestamp::now();

@@ -182,10 +182,10 @@ impl Endpoint<Calling> {
         receipt: impl Into<Box<Receipt>>,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<OpenedMessage, Rejected> {
+    ) -> Result<Box<OpenedMessage>, Rejected> {
         let receipt = Some(receipt.into());
-        let opened = self.opened(message.into(), receipt, workspace, now, observer);
-        opened.await.map(|opened| *opened)
+        self.opened(message.into(), receipt, workspace, now, observer)
+            .await
     }
 
     /// Verifies an answer without rebuilding it: who signed which of its nodes.
