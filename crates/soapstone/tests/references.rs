@@ -6,6 +6,7 @@ use soapstone::config::EndpointConfig;
 use soapstone::crypto::issue::{self, Template};
 use soapstone::crypto::{Identity, KeyKind};
 use soapstone::replay::ForgetfulReplayCache;
+use soapstone::wss::KeyReference;
 use soapstone::{Memory, Opener, Securer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::{self, P256, RSA};
@@ -160,4 +161,65 @@ fn a_name_for_a_key_that_is_not_used_is_a_mistake() {
         let found = problems(security);
         assert!(found.contains(problem), "{found}");
     }
+}
+
+/// A key that both sides hold has no certificate. A name of one would be written as another name.
+#[test]
+fn a_shared_key_has_no_name_of_a_certificate_and_one_name_alone() {
+    let folder = Folder::new();
+    let compiled = |security: &str| {
+        let text = format!(
+            "shared_key = {{ name = \"both\", hex = \"{}\" }}\n[security]\nmechanism = \"sign-encrypt\"\nsuite = \"Basic256GCM\"\n{security}\n",
+            "5a".repeat(32)
+        );
+        Securer::from_config(&config(&folder, &text)).map_err(|problems| problems.to_string())
+    };
+    for (security, written) in [
+        ("", "<ds:KeyName>both</ds:KeyName>"),
+        (
+            "key_reference = \"key-name\"",
+            "<ds:KeyName>both</ds:KeyName>",
+        ),
+        (
+            "key_reference = \"encrypted-key-sha1\"",
+            "#EncryptedKeySHA1\"",
+        ),
+        (
+            "signature = { key_reference = \"encrypted-key-sha1\" }\nencryption = { key_reference = \"encrypted-key-sha1\" }",
+            "#EncryptedKeySHA1\"",
+        ),
+    ] {
+        let securer = compiled(security).unwrap_or_else(|problems| panic!("{problems}"));
+        let secured = securer.secure(PLAIN.as_bytes().to_vec()).unwrap();
+        let secured = String::from_utf8(secured.bytes).unwrap();
+        assert_eq!(secured.matches(written).count(), 2, "{written}\n{secured}");
+    }
+    for reference in KeyReference::ALL {
+        if ["key-name", "encrypted-key-sha1"].contains(&reference.name()) {
+            continue;
+        }
+        for (table, key) in [
+            ("", "key_reference"),
+            ("signature", "signature.key_reference"),
+            ("encryption", "encryption.key_reference"),
+        ] {
+            let name = reference.name();
+            let security = match table {
+                "" => format!("key_reference = \"{name}\""),
+                table => format!("{table} = {{ key_reference = \"{name}\" }}"),
+            };
+            let problem = format!(
+                "`{key}` must name the key that both sides hold, found `{name}`, which names a certificate"
+            );
+            let found = compiled(&security).map(drop).expect_err(&security);
+            assert!(found.contains("endpoint.toml:5:"), "{found}");
+            assert!(found.contains(&problem), "{found}");
+        }
+    }
+    let apart = "signature = { key_reference = \"key-name\" }\nencryption = { key_reference = \"encrypted-key-sha1\" }";
+    let found = compiled(apart).map(drop).expect_err("two names");
+    assert!(
+        found.contains("`encryption.key_reference` must be that of the signature, `key-name`, found `encrypted-key-sha1`: one key signs and encrypts"),
+        "{found}"
+    );
 }

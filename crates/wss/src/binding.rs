@@ -115,6 +115,11 @@ impl KeyReference {
         !matches!(self, Self::EncryptedKeySha1)
     }
 
+    /// Whether it names a key that both sides hold, which has a name and no certificate.
+    pub const fn names_shared_keys(self) -> bool {
+        matches!(self, Self::KeyName | Self::EncryptedKeySha1)
+    }
+
     /// Whether a signature can cover the certificate through it: the STR Dereference Transform
     /// starts from a `wsse:SecurityTokenReference` (SOAP Message Security 1.1.1, 8.3).
     pub const fn is_dereferenced(self) -> bool {

@@ -8,7 +8,7 @@ use soapstone_wss::{
     AsymmetricBinding, AttachmentPolicy, AttachmentProtection, Binding, ConversationVersion,
     DerivedKeyForm, DerivedKeyPolicy, EncryptionToken, Intermediary, KeyBinding, KeyReference,
     Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite,
-    SymmetricToken,
+    SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -66,6 +66,7 @@ impl Compiler<'_> {
             policy.binding.name_keys(reference);
         }
         self.name_keys_apart(&mut policy.binding);
+        self.check_names_of_shared_key(&policy.binding);
         if let Some(timestamp) = &security.timestamp {
             if timestamp.value.wanted {
                 let mut wanted = policy.header.timestamp.unwrap_or_default();
@@ -212,6 +213,47 @@ impl Compiler<'_> {
                 format!("`{table}.key_reference` names a key that {does}, and there is none");
             let hint = "leave it out, or take a mechanism that has such a key";
             self.report_with_hint(place, message, hint);
+        }
+    }
+
+    /// Reports names that a key that both sides hold cannot have, and two names for it.
+    fn check_names_of_shared_key(&mut self, binding: &Binding) {
+        let Binding::Symmetric(SymmetricBinding {
+            key: SymmetricToken::Shared(_),
+            ..
+        }) = binding
+        else {
+            return;
+        };
+        let config = self.config;
+        let security = &config.security;
+        let signature = &security.signature.key_reference;
+        let encryption = &security.encryption.key_reference;
+        for (key, named) in [
+            ("key_reference", &security.key_reference),
+            ("signature.key_reference", signature),
+            ("encryption.key_reference", encryption),
+        ] {
+            let Some(named) = named.as_ref().filter(|it| !it.value.names_shared_keys()) else {
+                continue;
+            };
+            let message = format!(
+                "`{key}` must name the key that both sides hold, found `{}`, which names a certificate",
+                named.value.name()
+            );
+            let hint = "say key_reference = \"key-name\" or \"encrypted-key-sha1\"; left out, it is \"key-name\"";
+            self.report_with_hint(named.place, message, hint);
+        }
+        if let (Some(signature), Some(encryption)) = (signature, encryption)
+            && signature.value != encryption.value
+        {
+            let message = format!(
+                "`encryption.key_reference` must be that of the signature, `{}`, found `{}`: one key signs and encrypts",
+                signature.value.name(),
+                encryption.value.name()
+            );
+            let hint = "give the key one name: key_reference = \"key-name\"";
+            self.report_with_hint(encryption.place, message, hint);
         }
     }
 
