@@ -74,7 +74,13 @@ impl<P: Opens> Endpoint<P> {
             let buffers = &mut workspace.buffers();
             plan.explain(envelope, &facts, now, buffers, observer)?
         };
-        let (opened, _) = self.inner.opened(opened, now, &mut workspace.buffers())?;
+        let opened = match self.is_about_tokens(plan, &opened, &facts)? {
+            true => opened,
+            false => {
+                let buffers = &mut workspace.buffers();
+                self.inner.opened(opened, now, buffers)?.0
+            }
+        };
         self.examined(plan, opened, arriving, &facts, now)?;
         Ok(())
     }

@@ -198,22 +198,16 @@ impl Compiler<'_> {
         let Some(config) = &self.config.inner else {
             return Inner::default();
         };
-        if in_conversation {
-            self.report_with_hint(
-                config.place,
-                "inner signatures and inner encryption in conversations are not supported",
-                "take a mechanism for single messages",
-            );
-            return Inner::default();
-        }
         let mut inner = self.inner_signatures(config, role);
         if let Some(encryption) = &config.encryption {
             let (leaving, arriving) = directions(role, &encryption.requests, &encryption.answers);
+            // A message within a context is of no certificate.
+            let has_requester = role == Role::Service && !in_conversation;
             inner.encrypts_first = encryption.order == ProtectionOrder::EncryptBeforeSigning;
             inner.hides_requests = encryption.requests.is_some();
             if let Some(suite) = self.inner_suite(encryption) {
                 inner.encryption = leaving.and_then(|element| {
-                    self.inner_encryption(encryption, element, suite.clone(), keys, role)
+                    self.inner_encryption(encryption, element, suite.clone(), keys, has_requester)
                 });
                 let (_, signed) = directions(role, &config.requests, &config.answers);
                 inner.decryption = arriving.and_then(|element| {
@@ -242,13 +236,13 @@ impl Compiler<'_> {
         element: &Located<InnerElement>,
         suite: Suite,
         keys: &Keys,
-        role: Role,
+        has_requester: bool,
     ) -> Option<InnerEncryption> {
         let peer = match &config.peer {
             Some(peer) => Some(self.peer(&peer.certificate)?),
             None => keys.peer.clone(),
         };
-        if peer.is_none() && role != Role::Service {
+        if peer.is_none() && !has_requester {
             self.report_with_hint(
                 element.place,
                 "`peer` is needed to encrypt an element by itself",

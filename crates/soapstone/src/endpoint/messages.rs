@@ -109,10 +109,15 @@ impl<P: Secures> Endpoint<P> {
                 receipt: Receipt::default(),
             });
         }
-        let (bytes, left) = match self.operations.is_some() && self.inner.encrypts() {
-            // The operation may be what is encrypted.
+        let converses = is_request && self.conversation.is_some();
+        let tells = converses || self.operations.is_some();
+        let (bytes, left) = match tells && self.inner.encrypts() {
+            // The operation may be what is encrypted, and so may a request for a token.
             true => {
                 let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+                if converses && carries_token_request(&envelope) {
+                    return Err(SecureError::TokenRequest);
+                }
                 let left = self.leaving(&envelope, outgoing)?;
                 (envelope.into_bytes(buffers), Some(left))
             }
@@ -124,7 +129,7 @@ impl<P: Secures> Endpoint<P> {
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         let envelope = self.attached(envelope, parts)?;
         observer.ended(Step::Parse);
-        if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
+        if converses && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
         }
         let (plans, operations) = match left {

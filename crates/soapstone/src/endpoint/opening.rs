@@ -14,13 +14,14 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, Facts, FirstSeen, InboundPlan, Opened, Rejected, ReplayKey, SecurityLimits, Verified,
+    Envelope, Facts, FirstSeen, InboundPlan, Opened, Rejected, ReplayKey, Verified,
 };
 
 use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
 use super::inner::InnerFound;
+use super::operations::holds_token_request;
 use super::plans::Directions;
 use super::reflection_guard::Origin;
 use super::relation;
@@ -83,8 +84,7 @@ impl<P: Directions> Endpoint<P> {
         };
         let opened = match opened {
             Ok(opened) => {
-                let limits = &plan.policy().limits;
-                let opened = self.inner_opened(opened, limits, &mut tries, workspace, now);
+                let opened = self.inner_opened(plan, opened, facts, &mut tries, workspace, now);
                 opened.await
             }
             Err(rejected) => Err(rejected),
@@ -139,17 +139,42 @@ impl<P: Directions> Endpoint<P> {
     /// and verified. Its operation may be among them.
     async fn inner_opened(
         &self,
+        plan: &InboundPlan,
         opened: Opened,
-        limits: &SecurityLimits,
+        facts: &Facts,
         tries: &mut Tries,
         workspace: &Workspace,
         now: Timestamp,
     ) -> Result<(Opened, InnerFound), Rejected> {
+        if self.is_about_tokens(plan, &opened, facts)? {
+            return Ok((opened, InnerFound::default()));
+        }
+        let limits = &plan.policy().limits;
         if let Some(key) = self.inner.deciphering_key(&opened, limits, now) {
             let begun = Box::pin(tries.begin_with(key, workspace, now)).await;
             begun.map_err(|rejected| opened.refused(rejected))?;
         }
         self.inner.opened(opened, now, &mut workspace.buffers())
+    }
+
+    /// Whether an opened message begins, renews or ends a conversation. Such a message has no
+    /// element that is protected by itself. The token service answers it, and no backend hears of
+    /// it: what is asked here decides there, too.
+    pub(super) fn is_about_tokens(
+        &self,
+        plan: &InboundPlan,
+        opened: &Opened,
+        facts: &Facts,
+    ) -> Result<bool, Rejected> {
+        let Some(conversation) = &self.conversation else {
+            return Ok(false);
+        };
+        let renewal = conversation.renewal_inbound.as_ref();
+        let begins = std::ptr::eq(plan, &conversation.bootstrap_inbound)
+            || renewal.is_some_and(|renewal| std::ptr::eq(plan, renewal));
+        // An answer is the application's, whatever it looks like.
+        let is_request = facts.request.is_none();
+        opened.examine(|envelope| Ok(begins || is_request && holds_token_request(envelope)))
     }
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,

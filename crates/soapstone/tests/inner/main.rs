@@ -1,7 +1,15 @@
 //! Elements of the Body that are signed or encrypted by themselves: `inner` of an endpoint file.
 
+mod conversations;
 mod encryption;
 mod signatures;
+
+#[expect(
+    dead_code,
+    reason = "contexts are granted here, and not agreed on with a peer"
+)]
+#[path = "../support/contexts.rs"]
+mod contexts;
 
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;

@@ -506,11 +506,6 @@ fn mistakes_of_the_table_are_told_with_their_places() {
             "answers = \"{urn:tax}Order\", signature_algorithms = [\"ecdsa-sha256\"]",
             "no algorithm of `signature_algorithms` works with it",
         ),
-        (
-            "mechanism = \"secure-conversation\"",
-            REQUESTS,
-            "inner signatures and inner encryption in conversations are not supported",
-        ),
     ] {
         let found = told(security, inner);
         assert!(found.contains(expected), "{inner}: {found}");
