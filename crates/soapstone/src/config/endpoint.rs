@@ -21,24 +21,13 @@ use super::policy_choice::WITHOUT_POLICY;
 use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
 use super::security::SecurityConfig;
+use super::shared_key::{self, SharedKeyConfig};
 use super::store::{Shared, StoreConfig};
 use super::sts::StsConfig;
 use super::table::Table;
 use super::token_service::{self, TokenServiceConfig};
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
-use super::values::decode_hexadecimal;
-
-/// `[shared_key]`: a symmetric key that both sides hold.
-#[derive(Clone, Debug)]
-pub struct SharedKeyConfig {
-    /// Where the table begins.
-    pub place: Place,
-    /// The name it has in messages.
-    pub name: Option<Located<String>>,
-    /// The key's bytes.
-    pub key: Confidential<Vec<u8>>,
-}
 
 /// One of `[[users]]`.
 #[derive(Clone, Debug)]
@@ -219,7 +208,7 @@ impl EndpointConfig {
             .collect();
         let identity = table.table("identity").and_then(identity::read);
         let peer = table.table("peer").and_then(read_peer);
-        let shared_key = table.table("shared_key").and_then(read_shared_key);
+        let shared_key = table.table("shared_key").and_then(shared_key::read);
         let trust = table.table("trust").map(read_trust);
         let mut of_saml = table_if(whole, &mut table, "saml");
         let token_service = of_saml
@@ -340,46 +329,6 @@ fn table_if<'d>(may: bool, table: &mut Table<'d>, key: &'static str) -> Option<T
         true => table.table(key),
         false => None,
     }
-}
-
-fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
-    let place = table.place();
-    let name = table.string("name");
-    let file = table.secret_file("file");
-    let hexadecimal = table.secret("hex", "hex_env", "hex_file");
-    let given = usize::from(table.has("file"))
-        + ["hex", "hex_env", "hex_file"]
-            .iter()
-            .filter(|key| table.has(key))
-            .count()
-            .min(1);
-    match given {
-        0 => table.missing(
-            "file",
-            "name a file with the key's bytes, or give them as hex, hex_env or hex_file",
-        ),
-        1 => {}
-        _ => table.report_with_hint(place, "both `file` and `hex` are given", "keep one of them"),
-    }
-    let from_hexadecimal =
-        hexadecimal.and_then(
-            |text| match decode_hexadecimal(text.value.expose().trim()) {
-                Some(octets) => Some(Confidential::new(octets)),
-                None => {
-                    table.report(
-                        text.place,
-                        "the key must be pairs of hexadecimal digits, found something else",
-                    );
-                    None
-                }
-            },
-        );
-    table.finish();
-    Some(SharedKeyConfig {
-        place,
-        name,
-        key: file.map(|file| file.bytes).or(from_hexadecimal)?,
-    })
 }
 
 fn read_users(table: &mut Table<'_>, names_alone: bool) -> Vec<UserConfig> {

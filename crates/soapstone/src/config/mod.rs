@@ -35,6 +35,7 @@ mod saml;
 mod schema;
 mod security;
 mod server_address;
+mod shared_key;
 mod store;
 mod sts;
 mod table;
@@ -54,7 +55,7 @@ pub(crate) use by_reference::{USUAL_CAPACITY, USUAL_SIZE};
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
-pub use endpoint::{EndpointConfig, LimitsConfig, SharedKeyConfig, UserConfig};
+pub use endpoint::{EndpointConfig, LimitsConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
 pub use inner::{InnerConfig, InnerEncryptionConfig};
 pub use kerberos::{KerberosConfig, KerberosUse};
@@ -76,6 +77,7 @@ pub use security::{
     UsernameTokenConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
+pub use shared_key::SharedKeyConfig;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use sts::{
     DelegationConfig, ForeignSubjectsConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig,

@@ -13,6 +13,7 @@ use super::problem::{Located, Place};
 use super::security::{
     AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_suite, read_timestamp,
 };
+use super::shared_key::{self, SharedKeyConfig};
 use super::table::Table;
 
 /// `role` and `reinsert`: an endpoint that passes messages on to other nodes.
@@ -33,6 +34,8 @@ pub struct RecipientConfig {
     pub actor: Located<String>,
     /// Whom to encrypt to.
     pub peer: Option<PeerConfig>,
+    /// The key that this node holds as well, in the place of certificates.
+    pub shared_key: Option<SharedKeyConfig>,
     /// What is done for it.
     pub mechanism: Located<Mechanism>,
     /// Name of an algorithm suite; `None` for that of the endpoint.
@@ -140,6 +143,8 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
     let named = named.and_then(|named| actor(&table, "actor", named));
     let has_peer = table.has("peer");
     let peer = table.table("peer").and_then(read_peer);
+    let has_shared_key = table.has("shared_key");
+    let shared_key = table.table("shared_key").and_then(shared_key::read);
     let mechanisms = [
         Mechanism::Sign,
         Mechanism::Encrypt,
@@ -166,6 +171,10 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
         actor: named?,
         peer: match has_peer {
             true => Some(peer?),
+            false => None,
+        },
+        shared_key: match has_shared_key {
+            true => Some(shared_key?),
             false => None,
         },
         mechanism: mechanism?,

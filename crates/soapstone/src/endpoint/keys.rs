@@ -171,7 +171,8 @@ impl Compiler<'_> {
         }
     }
 
-    fn shared_key(&mut self) -> Option<SharedKey> {
+    /// The key that both sides hold.
+    pub(super) fn shared_key(&mut self) -> Option<SharedKey> {
         let config = self.config.shared_key.as_ref()?;
         match SymmetricKey::new(config.key.expose().clone()) {
             Ok(key) => Some(SharedKey {

@@ -4,6 +4,8 @@
 //! The one rule: a node never breaks what is for a later one. What would is refused, when a file is
 //! loaded where that can be told, and else of the message.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use soapstone_wss::{
     EncryptedPart, Envelope, InboundPlan, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
@@ -384,7 +386,8 @@ impl Compiler<'_> {
         Some(plans)
     }
 
-    /// The policy and the plan for one node: the file's keys, with whom this node encrypts for.
+    /// The policy and the plan for one node: the file's keys, with whom this node encrypts for, and
+    /// the key that it holds as well. That of the last node is none of its own.
     fn recipient(
         &mut self,
         recipient: &RecipientConfig,
@@ -392,6 +395,7 @@ impl Compiler<'_> {
     ) -> Option<(Policy, OutboundPlan)> {
         let mut config = self.config.clone();
         config.peer.clone_from(&recipient.peer);
+        config.shared_key.clone_from(&recipient.shared_key);
         config.security = recipient.instead_of(&self.config.security);
         config.intermediary = None;
         let place = config.security.source.place;
@@ -401,6 +405,7 @@ impl Compiler<'_> {
             let peer = compiler.config.peer.as_ref();
             let keys = Keys {
                 peer: peer.and_then(|peer| compiler.peer(&peer.certificate)),
+                shared: compiler.shared_key().map(Arc::new),
                 ..keys.clone()
             };
             let plan = OutboundPlan::compile(policy.clone(), keys);

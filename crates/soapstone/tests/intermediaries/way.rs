@@ -1,4 +1,6 @@
 //! Messages on their way over nodes to their end.
+use std::collections::BTreeSet;
+
 use super::*;
 
 #[test]
@@ -75,6 +77,56 @@ fn each_recipient_has_a_key_of_its_own() {
         .passed("service", &first(), &sent)
         .expect_err("another's key");
     assert_eq!(refused.name(), "key-not-found", "{refused}");
+}
+
+/// SOAP Message Security 1.1.1, 5: each header is for the node that it is addressed to. So a node
+/// holds no key of the last one, and its own opens nothing of other nodes.
+#[test]
+fn a_key_that_both_sides_hold_is_of_one_recipient() {
+    let nodes = Nodes::new();
+    let shared = |name: &str, octet: &str| {
+        let hex = octet.repeat(32);
+        format!("shared_key = {{ name = \"{name}\", hex = \"{hex}\" }}\n")
+    };
+    let protects = format!("mechanism = \"sign-encrypt\", {SUITE}");
+    let node = |key: &str| {
+        format!(
+            "role = \"next\"\n{key}security = {{ {protects}, signed = [\"Timestamp\", \"{{urn:hop}}route\"], \
+             encrypted = [\"{{urn:hop}}route\"] }}\n"
+        )
+    };
+    let service = shared("end", "5c") + &format!("security = {{ {protects} }}\n");
+    let client = format!(
+        "{service}[[recipients]]\nactor = \"next\"\n{}mechanism = \"sign-encrypt\"\n\
+         signed = [\"Timestamp\", \"{{urn:hop}}route\"]\nencrypted = [\"{{urn:hop}}route\"]\n\
+         [[recipients]]\nactor = \"urn:second\"\nmechanism = \"sign\"\nsigned = [\"Timestamp\", \"{{urn:hop}}price\"]\n",
+        shared("node", "5a"),
+    );
+    let sent = nodes.sent(&client, plain(SOAP11)).expect("it is secured");
+    let names = |header: &&str| {
+        let names = header.split("<ds:KeyName>").skip(1);
+        let names = names.map(|rest| rest.split('<').next().unwrap_or_default().to_owned());
+        names.collect::<BTreeSet<_>>()
+    };
+    let names: Vec<Vec<String>> = headers(&sent)
+        .iter()
+        .map(|header| names(header).into_iter().collect())
+        .collect();
+    assert_eq!(names, [vec!["node"], vec![], vec!["end"]], "{sent}");
+    for (key, expected) in [
+        (shared("node", "5c"), "signature-mismatch"),
+        (shared("end", "5c"), "key-not-found"),
+    ] {
+        let refused = nodes.passed("first", &node(&key), &sent);
+        let refused = refused.map(|_| ()).expect_err("another key");
+        assert_eq!(refused.name(), expected);
+    }
+    let at_first = nodes.passed("first", &node(&shared("node", "5a")), &sent);
+    let at_first = text(&at_first.expect("the first node"));
+    let at_second = nodes.passed("second", &second(), &at_first);
+    let at_second = text(&at_second.expect("the second node"));
+    let opened = nodes.opened(&service, &at_second).expect("the service");
+    assert!(opened.contains("hello</e:echo>"), "{opened}");
 }
 
 /// A node changes what is not its own, or nothing that is signed.

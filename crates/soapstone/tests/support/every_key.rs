@@ -73,6 +73,7 @@ fn recipients() -> Node {
         ("actor", value("\"urn:hop\"")),
         ("mechanism", value("\"sign\"")),
         ("peer", table([("certificate", value("\"peer.pem\""))])),
+        ("shared_key", table([("name", value("\"both\""))])),
         ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
         ("timestamp", table([("ttl", value("\"5m\""))])),
     ]))
