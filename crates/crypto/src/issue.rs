@@ -25,7 +25,7 @@ use std::net::IpAddr;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::algorithms::{SignatureAlgorithm, SignatureFamily};
+use crate::algorithms::SignatureAlgorithm;
 use crate::certificate::{Certificate, KeyUsage};
 use crate::der;
 use crate::error::CryptoError;
@@ -33,7 +33,6 @@ use crate::identity::Identity;
 use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
 use crate::name::DistinguishedName;
 use crate::random;
-use crate::signature::joined_to_x509;
 
 /// From when to when a certificate is valid. Fractions of seconds are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -462,13 +461,7 @@ pub(crate) fn signed(
     algorithm: SignatureAlgorithm,
     body: &[u8],
 ) -> Result<Vec<u8>, CryptoError> {
-    let mut signature = key.sign(algorithm, body)?;
-    if matches!(
-        algorithm.family(),
-        SignatureFamily::Ecdsa | SignatureFamily::Dsa
-    ) {
-        signature = joined_to_x509(&signature);
-    }
+    let signature = key.sign_for_x509(algorithm, body)?;
     let identifier = x509_identifier(algorithm)?;
     Ok(der::element(
         der::SEQUENCE,

@@ -201,6 +201,26 @@ impl PrivateKey {
     }
 }
 
+impl PrivateKey {
+    /// Signs `message` in the form of X.509 and TLS: of ECDSA and DSA the two numbers are in DER
+    /// (RFC 3279 section 2.2; RFC 8446 section 4.2.3). Others are as [`sign`](Self::sign) has them.
+    ///
+    /// # Errors
+    ///
+    /// As [`sign`](Self::sign).
+    pub fn sign_for_x509(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+    ) -> Result<Vec<u8>, CryptoError> {
+        let signature = self.sign(algorithm, message)?;
+        Ok(match algorithm.family() {
+            SignatureFamily::Ecdsa | SignatureFamily::Dsa => joined_to_x509(&signature),
+            _ => signature,
+        })
+    }
+}
+
 impl SoftwareKey {
     fn sign(
         &self,
@@ -333,7 +353,7 @@ impl SignedWith {
 }
 
 /// Two numbers side by side as X.509 has them: in DER.
-pub(crate) fn joined_to_x509(signature: &[u8]) -> Vec<u8> {
+fn joined_to_x509(signature: &[u8]) -> Vec<u8> {
     let (r, s) = signature.split_at(signature.len() / 2);
     der::element(der::SEQUENCE, &[&der::positive(r), &der::positive(s)])
 }

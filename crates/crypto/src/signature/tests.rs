@@ -254,6 +254,53 @@ fn signatures_of_zeros_are_bad() {
     }
 }
 
+/// RFC 8032 section 5.1.7: the second half is below the order of the curve. With the order added it
+/// would be another signature of the same message.
+#[test]
+fn a_signature_of_ed25519_has_one_form() {
+    let order = hex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
+    let key = testing::key(KeyKind::Ed25519);
+    let public = key.public_key();
+    let signature = key.sign(SignatureAlgorithm::Ed25519, b"m").unwrap();
+    let mut other = signature.clone();
+    let mut carried = 0;
+    for (octet, added) in other[32..].iter_mut().zip(order) {
+        let sum = u16::from(*octet) + u16::from(added) + carried;
+        [*octet, _] = sum.to_le_bytes();
+        carried = sum >> 8;
+    }
+    assert_eq!((carried, other == signature), (0, false));
+    for (signature, expected) in [
+        (&signature, Ok(())),
+        (&other, Err(CryptoError::BadSignature)),
+    ] {
+        let algorithm = SignatureAlgorithm::Ed25519;
+        assert_eq!(public.verify(algorithm, b"m", signature), expected);
+        assert_eq!(
+            public.verify_with_openssl(algorithm, b"m", signature),
+            expected
+        );
+    }
+}
+
+#[test]
+fn signatures_for_x509_have_their_two_numbers_in_der() {
+    for key in keys() {
+        let kind = key.kind();
+        let fits = |algorithm: &&SignatureAlgorithm| algorithm.fits(kind);
+        let algorithm = *SignatureAlgorithm::ALL.iter().find(fits).unwrap();
+        let signature = key.sign_for_x509(algorithm, b"m").unwrap();
+        let joined = match algorithm.family() {
+            SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
+                key.public_key().joined_signature(&signature).unwrap()
+            }
+            _ => signature,
+        };
+        let verified = key.public_key().verify(algorithm, b"m", &joined);
+        assert_eq!(verified, Ok(()), "{kind}");
+    }
+}
+
 #[test]
 fn an_rsa_signature_without_its_leading_zero_is_bad() {
     let key = testing::key(KeyKind::Rsa { bits: 1024 });
