@@ -8,12 +8,15 @@ use std::process::Command;
 
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::xml::Buffers;
 use soapstone::{Client, ForgetfulReplayCache, Memory, OpenedMessage, Opener};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::keys::RSA;
 
 const WSA: &str = "http://www.w3.org/2005/08/addressing";
+/// The submission of August 2004, as DGWS has it.
+const WSA_2004: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
 const WSSE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
 const WSU: &str =
@@ -120,14 +123,10 @@ fn signed_by(folder: &Folder, signer: &str, template: &str) -> Option<String> {
         "--node-xpath",
         "//*[local-name()='Security']/*[local-name()='Signature']",
     ]);
-    for [namespace, local] in [
-        [WSU, "Timestamp"],
-        [WSA, "MessageID"],
-        [WSA, "Action"],
-        [WSA, "To"],
-        [WSA, "RelatesTo"],
-        [SOAP11, "Body"],
-    ] {
+    let addressing = ["MessageID", "Action", "To", "RelatesTo"];
+    let addressing = addressing.map(|local| [[WSA, local], [WSA_2004, local]]);
+    let others = [[WSU, "Timestamp"], [SOAP11, "Body"]];
+    for [namespace, local] in others.into_iter().chain(addressing.concat()) {
         command.args(["--id-attr:Id", &format!("{namespace}:{local}")]);
     }
     let Ok(output) = command.arg("template.xml").output() else {
@@ -163,6 +162,48 @@ fn a_message_in_the_form_of_the_seal_libraries_is_accepted() {
     ] {
         assert!(passed_on.contains(content), "{passed_on}");
     }
+}
+
+/// The profile speaks of WS-Addressing 1.0 alone. A file that names the headers of 2004 wants them
+/// signed, and writes them.
+#[test]
+fn the_addressing_of_2004_is_for_a_file_that_names_its_headers() {
+    let folder = folder();
+    let message = |signed_parts: &[&str]| {
+        let template = template(signed_parts, SHA256).replace(WSA, WSA_2004);
+        signed(&folder, &template)
+    };
+    let without_to = SIGNED.map(|id| if id == "to" { "body" } else { id });
+    let (Some(whole), Some(without_to)) = (message(&SIGNED), message(&without_to)) else {
+        return;
+    };
+    let profile: Opener = endpoint(&folder, "profile = \"sosi\"");
+    let opened = open(&profile, &without_to).expect("it says nothing of these headers");
+    let passed_on = String::from_utf8(opened.bytes).expect("text");
+    assert!(!passed_on.contains("https://sts.example/"), "{passed_on}");
+
+    let headers = ["Action", "MessageID", "To", "RelatesTo"];
+    let headers = headers.map(|local| format!("\"{{{WSA_2004}}}{local}\""));
+    let security = format!(
+        "mechanism = \"sign\", key_reference = \"x509-data\", signed = [\"Timestamp\", \"Body\", {}]",
+        headers.join(", ")
+    );
+    let named: Opener = endpoint(&folder, &security);
+    let opened = open(&named, &whole).expect("it is accepted");
+    let passed_on = String::from_utf8(opened.bytes).expect("text");
+    assert!(passed_on.contains("id=\"IDCard\""), "{passed_on}");
+    assert!(passed_on.contains("https://sts.example/"), "{passed_on}");
+    assert_eq!(open(&named, &without_to).map(drop), Err("unsigned"));
+    let changed = whole.replace(">https://sts.example/<", ">https://evil.example/<");
+    assert_eq!(open(&named, &changed).map(drop), Err("digest-mismatch"));
+
+    let writes = format!("{security}, addressing = {{ version = \"2004/08\" }}");
+    let client: Client = endpoint(&folder, &writes);
+    let plain = with_header(SOAP11, "", CARD).into_bytes();
+    let (action, to) = (Some("urn:issue"), Some("https://sts.example/"));
+    let labelled = client.label_request(plain, action, to, &mut Buffers::new());
+    let labelled = String::from_utf8(labelled.expect("it gets headers")).expect("text");
+    assert!(labelled.contains(WSA_2004), "{labelled}");
 }
 
 /// Each part that the profile names is needed, and neither of them can be changed or exchanged.
