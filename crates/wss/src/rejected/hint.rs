@@ -102,6 +102,9 @@ impl Rejected {
             Self::KeyNotFound { .. } => {
                 "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
             }
+            Self::TokenUnsupported { found } if names_another_document(found) => {
+                "a reference to a token of the message begins with `#`: have the peer write it so"
+            }
             Self::Untrusted(error) => return untrusted(error),
             Self::Encryption(EncryptionError::KeyUnavailable { .. }) => {
                 "look at the token that holds the private key; the next message tries it again"
@@ -214,6 +217,13 @@ impl Rejected {
             _ => return None,
         })
     }
+}
+
+/// Whether a reference that is not accepted is a relative URI, as some libraries write the id of
+/// their token.
+fn names_another_document(found: &str) -> bool {
+    let uri = found.strip_prefix("a reference to ");
+    uri.is_some_and(|uri| !uri.contains([':', '#', ' ']))
 }
 
 fn untrusted(error: &TrustError) -> Option<&'static str> {

@@ -76,6 +76,22 @@ fn enveloped_signature_among_the_transforms_of_a_part_takes_nothing_out() {
     assert_eq!(refused.name(), "digest-mismatch");
 }
 
+/// strong-soap writes the id of its token without `#`. Such a URI names another document (RFC 3986,
+/// 4.4), and no token of the message (SOAP Message Security 1.1.1, 7.2). WSS4J refuses it as well.
+#[test]
+fn a_token_that_is_named_without_a_number_sign_is_not_looked_for_in_the_message() {
+    let message = secure(&sign(), PLAIN);
+    let reference = cut(&message, "wsse:Reference");
+    let (_, rest) = reference.split_once("URI=\"#").unwrap();
+    let (id, _) = rest.split_once('"').unwrap();
+    let elsewhere = reference.replacen("URI=\"#", "URI=\"", 1);
+    let refused = open(&sign(), &message.replacen(reference, &elsewhere, 1)).unwrap_err();
+    let found = format!("a reference to `{id}`");
+    assert_eq!(refused.cause(), &Rejected::TokenUnsupported { found });
+    let hint = refused.hint().unwrap();
+    assert!(hint.contains("begins with `#`"), "{hint}");
+}
+
 /// What the signature is left out of is another element than the one that stands there.
 #[test]
 fn an_element_that_holds_the_signature_is_not_signed_by_it() {
