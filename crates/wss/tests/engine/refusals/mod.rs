@@ -5,6 +5,7 @@ mod agreements;
 mod changes;
 mod ciphers;
 mod downgrades;
+mod edwards;
 mod input;
 mod limits;
 mod missing;
