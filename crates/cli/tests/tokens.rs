@@ -44,29 +44,29 @@ fn folder_with_token() -> Option<Folder> {
         folder.path("tokens").display()
     );
     folder.write("softhsm2.conf", settings);
-    let file = key("server.key.pem");
-    for words in [
-        &[
-            "--init-token",
-            "--free",
-            "--label",
-            "gateway",
-            "--so-pin",
-            "57721",
-        ][..],
-        &[
-            "--import", &file, "--token", "gateway", "--label", "server", "--id", "01",
-        ],
-    ] {
-        let output = Command::new("softhsm2-util")
-            .args(words)
-            .args(["--pin", PIN])
-            .env("SOFTHSM2_CONF", folder.path("softhsm2.conf"))
-            .output()
-            .expect("softhsm2-util runs");
-        assert!(output.status.success(), "{words:?}: {output:?}");
-    }
+    let words = "--init-token --free --label gateway --so-pin 57721";
+    softhsm(&folder, &words.split(' ').collect::<Vec<_>>());
+    import(&folder, &key("server.key.pem"), "server", "01");
     Some(folder)
+}
+
+/// `softhsm2-util` with the token's PIN.
+fn softhsm(folder: &Folder, words: &[&str]) {
+    let output = Command::new("softhsm2-util")
+        .args(words)
+        .args(["--pin", PIN])
+        .env("SOFTHSM2_CONF", folder.path("softhsm2.conf"))
+        .output()
+        .expect("softhsm2-util runs");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+}
+
+/// Puts the private key of a file into the token.
+fn import(folder: &Folder, file: &str, label: &str, id: &str) {
+    let words = [
+        "--import", file, "--token", "gateway", "--label", label, "--id", id,
+    ];
+    softhsm(folder, &words);
 }
 
 /// The program in the folder, with the settings of the token and its PIN.
@@ -265,4 +265,142 @@ fn a_gateway_whose_token_went_away_says_503_and_serves_when_the_token_is_back() 
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Makes a certificate for this machine, whose key is in the token alone, and gives what a `tls`
+/// table says of both.
+fn shown(folder: &Folder, module: &str, kind: &str, id: &str) -> String {
+    let authority = key("ca");
+    folder
+        .run(&format!(
+            "keys new {kind} --kind {kind} --signed-by {authority} --san 127.0.0.1"
+        ))
+        .succeeds();
+    let file = folder.path(&format!("{kind}.key.pem"));
+    import(folder, file.to_str().expect("text"), kind, id);
+    std::fs::remove_file(file).expect("it is there");
+    format!(
+        "certificate = \"{kind}.cert.pem\", pkcs11 = {{ module = \"{module}\", token = \"gateway\", key = \"{kind}\", pin_env = \"TOKEN_PIN\" }}"
+    )
+}
+
+/// What openssl says of a handshake in which it shows a certificate of its own.
+fn shake_hands(port: u16, version: &str) -> (bool, String) {
+    let address = format!("127.0.0.1:{port}");
+    let output = Command::new("openssl")
+        .args(["s_client", "-brief", "-verify_return_error", version])
+        .args(["-connect", &address, "-CAfile", &key("ca.cert.pem")])
+        .args(["-cert", &key("client.cert.pem")])
+        .args(["-key", &key("client.key.pem")])
+        .stdin(Stdio::null())
+        .output()
+        .expect("openssl runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), said)
+}
+
+#[test]
+fn handshakes_of_tls_are_signed_in_a_token_at_both_ends() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let (backend, authority) = (backend(), key("ca.cert.pem"));
+    for (kind, id) in [("rsa-2048", "02"), ("ec-p256", "03"), ("ec-p384", "04")] {
+        let shown = shown(&folder, MODULE, kind, id);
+        let (port, hop) = (free_port(), free_port());
+        folder.write(
+            "gateway.toml",
+            format!(
+                "listen = \"127.0.0.1:{port}\"\ntls = {{ {shown}, client_ca = [\"{authority}\"] }}\n\
+                 [[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n"
+            ),
+        );
+        folder.write(
+            "hop.toml",
+            format!(
+                "listen = \"127.0.0.1:{hop}\"\n[[routes]]\npath = \"/echo\"\n\
+                 backend = \"https://127.0.0.1:{port}/echo\"\ntls = {{ ca = [\"{authority}\"], {shown} }}\n"
+            ),
+        );
+        let start = |file: &str| {
+            let mut start = command(&folder, &format!("gateway --config {file}"));
+            Server::start_command(start.stderr(Stdio::null()), "gateway at")
+        };
+        let _running = [start("gateway.toml"), start("hop.toml")];
+        let answer = post(&format!("http://127.0.0.1:{hop}/echo"), &envelope(SOAP11));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{kind}: {answer}");
+        for (version, name) in [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")] {
+            let (made, said) = shake_hands(port, version);
+            assert!(made && said.contains("Verification: OK"), "{kind}: {said}");
+            assert!(said.contains(name), "{kind}: {said}");
+        }
+    }
+}
+
+#[test]
+fn without_its_token_a_gateway_makes_no_handshake_until_the_token_is_back() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let shown = shown(&folder, CLIENT, "ec-p256", "02");
+    let token = TokenServer::start(&folder);
+    let (backend, port) = (backend(), free_port());
+    folder.write(
+        "gateway.toml",
+        format!(
+            "listen = \"127.0.0.1:{port}\"\ntls = {{ {shown} }}\n\
+             [[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n"
+        ),
+    );
+    let mut start = command(&folder, "gateway --config gateway.toml");
+    let _gateway = Server::start_command(start.stderr(Stdio::null()), "gateway at");
+    let (made, said) = shake_hands(port, "-tls1_3");
+    assert!(made, "{said}");
+    drop(token);
+    let (made, said) = shake_hands(port, "-tls1_3");
+    assert!(!made, "{said}");
+    let _token = TokenServer::start(&folder);
+    // A module is started anew once in a second at most.
+    while !shake_hands(port, "-tls1_3").0 {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_key_of_tls_in_a_token_is_told_with_its_place() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let shown = shown(&folder, MODULE, "rsa-2048", "02");
+    let told = |tls: &str| {
+        folder.write(
+            "gateway.toml",
+            format!("listen = \"127.0.0.1:0\"\ntls = {{ {tls} }}\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:1/\"\n"),
+        );
+        let ended = command(&folder, "gateway --config gateway.toml --check").output();
+        let ended = ended.expect("the program runs");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(!said.contains(PIN), "{said}");
+        (ended.status.code(), said)
+    };
+    assert_eq!(told(&shown).0, Some(0));
+    let absent = shown.replace("key = \"rsa-2048\"", "key = \"absent\"");
+    let other = shown.replace("rsa-2048.cert.pem", &key("stranger.cert.pem"));
+    let both = format!("{shown}, key = \"{}\"", key("server.key.pem"));
+    for (tls, expected) in [
+        (absent, "the token has no such private key"),
+        (other, "the private key does not belong to the certificate"),
+        (both, "both `key` and `pkcs11` are given"),
+    ] {
+        let (status, said) = told(&tls);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("gateway.toml:2:"), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    // TLS 1.3 has no signatures of that curve (RFC 8446, 4.2.3).
+    let brainpool = self::shown(&folder, MODULE, "ec-brainpool-p256", "03");
+    let (status, said) = told(&brainpool);
+    assert_eq!(status, Some(1), "{said}");
+    let expected = "the key in the token signs no handshake of TLS 1.3: a handshake of TLS cannot be done with this key: found EC on brainpoolP256r1";
+    assert!(said.contains(expected), "{said}");
 }

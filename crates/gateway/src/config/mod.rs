@@ -38,6 +38,7 @@ pub(crate) mod source;
 pub(crate) mod srv;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
+mod tls_identity;
 pub(crate) mod token_service;
 pub(crate) mod traces;
 mod transparent;

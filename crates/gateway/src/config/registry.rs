@@ -69,7 +69,7 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
         Some(url) if is_secure => {
             let host = without_brackets(url.value.host().unwrap_or_default());
             let report = |message| table.report(url.place, message);
-            Some(tls::read_client(tls_table, host, &report)?)
+            Some(tls::read_client(tls_table, host, &report))
         }
         _ => None,
     };
@@ -111,7 +111,11 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
     table.finish();
     Some(RegistrySpec {
         url: url?.value,
-        tls,
+        tls: match tls {
+            // What is wrong with it has been reported.
+            Some(tls) => Some(tls?),
+            None => None,
+        },
         client: client?,
         business: business.map(|business| business.value),
         period: period.map_or(PERIOD, |period| period.value),

@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use soapstone::config::{Document, LoadedFile, Place, Problem, RevocationConfig, Table, TlsFiles};
-use soapstone::crypto::Certificate;
+use soapstone::config::{
+    Document, LoadedFile, Place, Problem, RevocationConfig, Table, TlsFiles, TlsKey,
+};
 use soapstone::crypto::trust::OnlineRevocation;
-use soapstone::endpoint::{ExpiringFile, MaterialUse};
+use soapstone::endpoint::ExpiringFile;
 use soapstone_store::server_trust::ServerTrust;
 use soapstone_store::tls_revocation::{RulesError, TlsRevocation};
 
 use super::client_trust::ClientTrust;
+use super::tls_identity::{Identity, certificates};
 
 /// TLS as clients find it: what `[tls]` of a gateway or of a registry says.
 pub struct ServerTls {
@@ -60,24 +61,25 @@ impl ClientTls {
     }
 }
 
-/// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` and `revocation` for
-/// mutual TLS.
+/// Reads `[tls]`: `certificate`, `key` or `pkcs11`, and `client_ca` with `client_auth` and
+/// `revocation` for mutual TLS.
 ///
 /// `None` when something is wrong, which is reported to the table's document.
 pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
-    for (key, hint) in [
-        (
-            "certificate",
-            "name a PEM file with the certificate and its chain",
-        ),
-        ("key", "name a PEM file with the certificate's private key"),
+    let (certificate_hint, key_hint) = (
+        "name a PEM file with the certificate and its chain",
+        "name a PEM file with the certificate's private key",
+    );
+    for (key, is_there, hint) in [
+        ("certificate", table.has("certificate"), certificate_hint),
+        ("key", TlsKey::is_named(&table), key_hint),
     ] {
-        if !table.has(key) {
+        if !is_there {
             table.missing(key, hint);
         }
     }
     let certificate = table.file("certificate");
-    let key = table.secret_file("key");
+    let key = TlsKey::read(&mut table);
     let client_ca = table.files("client_ca");
     let required = table.choice("client_auth", &[("required", true), ("optional", false)]);
     if let (Some(required), None) = (&required, &client_ca) {
@@ -88,7 +90,7 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let asks_for_certificate = client_ca.is_some();
     let demands_certificate =
         asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
-    let identity = read_identity(table.document(), certificate, key);
+    let identity = Identity::read(table.document(), certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let revocation = table.table("revocation").map(RevocationConfig::read);
     if let (Some(revocation), None) = (&revocation, &client_ca) {
@@ -105,11 +107,8 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let file = table.document().file().to_path_buf();
     let document = table.document();
     table.finish();
-    let Identity {
-        chain,
-        key,
-        certificates,
-    } = identity?;
+    let mut identity = identity?;
+    let certificates = std::mem::take(&mut identity.certificates);
     let verifier = match verifier {
         Some(verifier) => Some(verifier?),
         None => None,
@@ -118,14 +117,14 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let authorities = verifier
         .as_ref()
         .map(|(trust, _)| trust.authorities().to_vec());
-    let built = ServerConfig::builder_with_provider(provider)
+    let built = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
             let builder = match verifier {
                 Some((verifier, _)) => builder.with_client_cert_verifier(verifier),
                 None => builder.with_no_client_auth(),
             };
-            builder.with_single_cert(chain, key)
+            Ok(builder.with_cert_resolver(identity.certified(&provider)?))
         });
     match built {
         Ok(mut config) => {
@@ -206,8 +205,8 @@ fn report_rules(document: &Document<'_>, revocation: &RevocationConfig, why: &Ru
 }
 
 /// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent),
-/// `pinned`, `revocation`, `certificate` and `key` (mutual TLS), and `server_name` (the URL's host
-/// when absent). Without a table everything is as absent.
+/// `pinned`, `revocation`, `certificate` and `key` or `pkcs11` (mutual TLS), and `server_name` (the
+/// URL's host when absent). Without a table everything is as absent.
 pub(crate) fn read_client(
     table: Option<Table<'_>>,
     host: &str,
@@ -244,7 +243,7 @@ pub(crate) fn client(
         Some((document, files)) => {
             let trust = server_trust(document, files, &provider)?;
             let (certificate, key) = (files.certificate.clone(), files.key.clone());
-            let identity = read_identity(document, certificate, key);
+            let identity = Identity::read(document, certificate, key);
             if files.names_certificate && identity.is_none() {
                 return None;
             }
@@ -260,9 +259,11 @@ pub(crate) fn client(
         .with_custom_certificate_verifier(Arc::new(trust));
     let config = match identity {
         None => Ok((builder.with_no_client_auth(), Vec::new())),
-        Some(identity) => builder
-            .with_client_auth_cert(identity.chain, identity.key)
-            .map(|config| (config, identity.certificates)),
+        Some(mut identity) => {
+            let certificates = std::mem::take(&mut identity.certificates);
+            let shown = identity.certified(&provider);
+            shown.map(|shown| (builder.with_client_cert_resolver(shown), certificates))
+        }
     };
     let (mut config, certificates) = config
         .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
@@ -284,67 +285,6 @@ pub(crate) fn client(
             report(
                 "the backend's name must be a host name or an address, found neither".to_owned(),
             );
-            None
-        }
-    }
-}
-
-/// What whoever connects, or is connected to, is shown.
-struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-    certificates: Vec<ExpiringFile>,
-}
-
-fn read_identity(
-    document: &Document<'_>,
-    certificate: Option<LoadedFile>,
-    key: Option<LoadedFile>,
-) -> Option<Identity> {
-    let path = certificate.as_ref().map(|file| file.path.clone());
-    let chain = certificate.and_then(|file| certificates(document, &file));
-    let key = key.and_then(
-        |file| match PrivateKeyDer::from_pem_slice(file.bytes.expose()) {
-            Ok(key) => Some(key),
-            Err(_) => {
-                let message = format!(
-                    "`key` must be a private key in PEM without a password, and {} is not",
-                    file.path.display()
-                );
-                let problem = Problem::new(document.file(), file.place, message);
-                document.report(problem.with_hint("openssl pkey -in KEY -out NEWKEY writes one"));
-                None
-            }
-        },
-    );
-    let (path, chain) = (path?, chain?);
-    // One that is not understood here is TLS's affair alone.
-    let readable = chain
-        .iter()
-        .filter_map(|der| Certificate::from_der(der).ok());
-    let certificates = readable
-        .map(|certificate| ExpiringFile::certificate(MaterialUse::Tls, &path, &certificate))
-        .collect();
-    Some(Identity {
-        chain,
-        key: key?,
-        certificates,
-    })
-}
-
-fn certificates(
-    document: &Document<'_>,
-    file: &LoadedFile,
-) -> Option<Vec<CertificateDer<'static>>> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(file.bytes.expose()).collect();
-    match found {
-        Ok(certificates) if !certificates.is_empty() => Some(certificates),
-        _ => {
-            let message = format!(
-                "expected certificates in PEM, and {} has none",
-                file.path.display()
-            );
-            document.report(Problem::new(document.file(), file.place, message));
             None
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
         Some(collector) if is_secure => {
             let host = without_brackets(collector.value.host().unwrap_or_default());
             let report = |message| table.report(collector.place, message);
-            Some(tls::read_client(tls_table, host, &report)?)
+            Some(tls::read_client(tls_table, host, &report))
         }
         _ => None,
     };
@@ -86,7 +86,11 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
     table.finish();
     Some(TracesConfig {
         collector: collector?.value,
-        tls,
+        tls: match tls {
+            // What is wrong with it has been reported.
+            Some(tls) => Some(tls?),
+            None => None,
+        },
         authorization: match secret {
             Some(_) => Some(authorization?),
             None => None,

@@ -13,12 +13,13 @@ use soapstone::config::{KnownKey, json_schema};
 use soapstone_gateway::Config;
 
 use canary::{Node, assert_untold, canaries, may_be_told, table, tables, unopened, value};
-use every_key::{every_table, without_mistakes};
+use every_key::{every_table, token, without_mistakes};
 
 /// TLS towards a server.
 fn client_tls() -> Node {
     table([
         ("ca", value("[]")),
+        ("pkcs11", token()),
         ("revocation", table([("ocsp", value("true"))])),
     ])
 }
@@ -41,6 +42,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
                     "tls",
                     table([
                         ("key", value("\"key.pem\"")),
+                        ("pkcs11", token()),
                         ("revocation", table([("ocsp", value("true"))])),
                     ]),
                 ),
@@ -50,6 +52,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             "tls",
             table([
                 ("key", value("\"key.pem\"")),
+                ("pkcs11", token()),
                 ("revocation", table([("ocsp", value("true"))])),
             ]),
         ),
@@ -194,7 +197,7 @@ fn named() -> Node {
     let source = table([
         ("srv", value("\"https://_a._tcp.example.com/\"")),
         ("networks", value("[\"10.0.0.0/8\"]")),
-        ("tls", table([("ca", value("[]"))])),
+        ("tls", table([("ca", value("[]")), ("pkcs11", token())])),
     ]);
     table([
         ("listen", value("\"127.0.0.1:0\"")),

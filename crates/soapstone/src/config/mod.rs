@@ -84,7 +84,7 @@ pub use sts::{
     StsConfig, TargetServiceConfig,
 };
 pub use table::{FlagOrStrings, FlagOrTable, Table};
-pub use tls_files::TlsFiles;
+pub use tls_files::{TlsFiles, TlsKey};
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
 pub use token_service::{TokenKeyType, TokenServiceConfig, UserRole};
 pub use trust::{RevocationConfig, TrustConfig};

@@ -5,7 +5,40 @@
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
+use super::token_key::{self, TokenKeyConfig};
 use super::trust::RevocationConfig;
+
+/// Where the private key of a certificate of TLS is.
+#[derive(Clone, Debug)]
+pub enum TlsKey {
+    /// `key`: a PEM file.
+    File(LoadedFile),
+    /// `pkcs11`: a token.
+    Token(TokenKeyConfig),
+}
+
+impl TlsKey {
+    /// Whether a table names one, be it one that cannot be read.
+    pub fn is_named(table: &Table<'_>) -> bool {
+        table.has("key") || table.has("pkcs11")
+    }
+
+    /// Reads `key` or `pkcs11`. `None` where the table names none, and where it is wrong, which is
+    /// reported.
+    pub fn read(table: &mut Table<'_>) -> Option<Self> {
+        let has_token = table.has("pkcs11");
+        if let (Some(place), true) = (table.place_of("key"), has_token) {
+            let hint = "keep one of them: key = \"….key.pem\", or the table pkcs11";
+            table.report_with_hint(place, "both `key` and `pkcs11` are given", hint);
+        }
+        let key = table.secret_file("key").map(Self::File);
+        let token = table.table("pkcs11").and_then(token_key::read);
+        match has_token {
+            true => token.map(Self::Token),
+            false => key,
+        }
+    }
+}
 
 /// TLS towards a server, as a file has it.
 #[derive(Clone, Debug)]
@@ -22,7 +55,7 @@ pub struct TlsFiles {
     /// Our certificate, for mutual TLS.
     pub certificate: Option<LoadedFile>,
     /// Its private key.
-    pub key: Option<LoadedFile>,
+    pub key: Option<TlsKey>,
     /// Whether a certificate is named, be it one that cannot be read.
     pub names_certificate: bool,
     /// The name in the server's certificate; the URL's host when absent.
@@ -42,10 +75,11 @@ impl TlsFiles {
     }
 
     fn read_rest(mut table: Table<'_>, revocation: Option<RevocationConfig>) -> Option<Self> {
-        let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
+        let (has_certificate, has_key) = (table.has("certificate"), TlsKey::is_named(&table));
         if has_certificate != has_key {
             let (absent, present) = if has_key {
-                ("certificate", "key")
+                let named = if table.has("key") { "key" } else { "pkcs11" };
+                ("certificate", named)
             } else {
                 ("key", "certificate")
             };
@@ -60,7 +94,7 @@ impl TlsFiles {
             pinned: table.files("pinned"),
             revocation,
             certificate: table.file("certificate"),
-            key: table.secret_file("key"),
+            key: TlsKey::read(&mut table),
             names_certificate: has_certificate || has_key,
             server_name: table.string("server_name"),
         };

@@ -92,5 +92,6 @@ pub use reflection_guard::ReflectionGuard;
 pub use securer::Securer;
 pub use service::Service;
 pub use step::{Step, StepObserver};
+pub use token_key::{TokenKeyProblem, token_key};
 pub use token_service::{TokenError, TokenQuestion, TokenRequests, TokenService, user_of};
 pub use unsecured_fault::UnsecuredFault;

@@ -1,18 +1,53 @@
-//! From the `pkcs11` table of an identity to a private key in a token.
+//! From a `pkcs11` table to a private key in a token.
 //!
 //! The rule kept here: a build without PKCS#11 says so, and takes no other key.
 
-#[cfg(feature = "pkcs11")]
-use soapstone_crypto::Certificate;
-use soapstone_crypto::{CryptoError, Identity};
+use soapstone_crypto::{Certificate, CryptoError, Identity, PrivateKey};
 
 use super::compiler::Compiler;
 use crate::config::{LoadedFile, TokenKeyConfig};
 
+/// A private key in a token that cannot be used.
+#[derive(Clone, Debug)]
+pub struct TokenKeyProblem {
+    /// The key, its token and its module, and what is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+/// The private key in a token that belongs to a certificate: the token proves that by one
+/// operation.
+///
+/// # Errors
+/// Why it cannot be used.
+#[cfg(feature = "pkcs11")]
+pub fn token_key(
+    key: &TokenKeyConfig,
+    certificate: &Certificate,
+) -> Result<PrivateKey, TokenKeyProblem> {
+    let opened = soapstone_pkcs11::open(location(key), certificate.public_key());
+    opened.map_err(|error| TokenKeyProblem {
+        message: error.to_string(),
+        hint: hint(&error.problem),
+    })
+}
+
+/// Says that there is no PKCS#11.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "pkcs11"))]
+pub fn token_key(_: &TokenKeyConfig, _: &Certificate) -> Result<PrivateKey, TokenKeyProblem> {
+    Err(TokenKeyProblem {
+        message: "this build cannot use keys in tokens: it is built without PKCS#11".to_owned(),
+        hint: Some("build it with the feature `pkcs11`, or name a key in a file"),
+    })
+}
+
 impl Compiler<'_> {
     /// The identity of a key in a token. `None`: what is wrong is told. The error is one of the
     /// certificate.
-    #[cfg(feature = "pkcs11")]
     pub(super) fn token_identity(
         &mut self,
         key: &TokenKeyConfig,
@@ -28,29 +63,16 @@ impl Compiler<'_> {
             self.report(certificate.place, format!("`{file}` holds no certificate"));
             return None;
         };
-        match soapstone_pkcs11::open(location(key), own.public_key()) {
+        match token_key(key, &own) {
             Ok(private) => Some(Identity::new(private, own, certificates.collect())),
-            Err(error) => {
-                match hint(&error.problem) {
-                    Some(hint) => self.report_with_hint(key.place, error.to_string(), hint),
-                    None => self.report(key.place, error.to_string()),
+            Err(TokenKeyProblem { message, hint }) => {
+                match hint {
+                    Some(hint) => self.report_with_hint(key.place, message, hint),
+                    None => self.report(key.place, message),
                 }
                 None
             }
         }
-    }
-
-    /// Says that there is no PKCS#11.
-    #[cfg(not(feature = "pkcs11"))]
-    pub(super) fn token_identity(
-        &mut self,
-        key: &TokenKeyConfig,
-        _: &LoadedFile,
-    ) -> Option<Result<Identity, CryptoError>> {
-        let message = "this build cannot use keys in tokens: it is built without PKCS#11";
-        let hint = "build it with the feature `pkcs11`, or name a key in a file";
-        self.report_with_hint(key.place, message, hint);
-        None
     }
 }
 

@@ -3,7 +3,7 @@
 use super::canary::{Node, table, tables, value};
 
 /// A key in a token.
-fn token() -> Node {
+pub(crate) fn token() -> Node {
     table([
         ("module", value("\"module.so\"")),
         ("token", value("\"gateway\"")),
@@ -87,6 +87,7 @@ fn token_service() -> Node {
             "tls",
             table([
                 ("ca", value("[]")),
+                ("pkcs11", token()),
                 ("revocation", table([("ocsp", value("true"))])),
             ]),
         ),
@@ -122,7 +123,7 @@ pub(crate) fn every_table() -> Node {
                 ("token_service", token_service()),
                 (
                     "by_reference",
-                    table([("tls", table([("ca", value("[]"))]))]),
+                    table([("tls", table([("ca", value("[]")), ("pkcs11", token())]))]),
                 ),
                 (
                     "issuers",
