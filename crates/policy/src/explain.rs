@@ -429,6 +429,9 @@ fn reference_in_words(reference: KeyReference) -> &'static str {
         KeyReference::IssuerSerial
         | KeyReference::IssuerSerialQuoted
         | KeyReference::X509IssuerSerial => "named by issuer and serial number",
+        KeyReference::IssuerSerialAndCertificate | KeyReference::X509IssuerSerialAndCertificate => {
+            "inside of `ds:X509Data`, beside its issuer and serial number"
+        }
         KeyReference::Embedded => "inside the reference to it",
         KeyReference::KeyName => "named",
         KeyReference::X509Data => "inside of `ds:X509Data`",

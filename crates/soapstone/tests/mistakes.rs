@@ -444,6 +444,41 @@ fn a_module_that_cannot_be_used_is_told_with_what_it_is_for() {
 }
 
 #[test]
+fn a_list_of_prefixes_has_prefixes() {
+    let folder = Folder::new();
+    let told = |listed: &str| {
+        let security =
+            format!("mechanism = \"sign\", signature = {{ inclusive_prefixes = {listed} }}");
+        folder.problems_of_security(&security)
+    };
+    for right in ["true", "false", "[\"soap\", \"#default\", \"_a-b.c\"]"] {
+        assert_eq!(told(right), "");
+    }
+    assert_eq!(
+        told("[]"),
+        "endpoint.toml:3:69: `inclusive_prefixes` names no prefix\n    \
+         hint: say true for those in scope, or false for none"
+    );
+    for wrong in ["soap:", "", "a b", "1a", "#other"] {
+        assert_eq!(
+            told(&format!("[\"{wrong}\"]")),
+            "endpoint.toml:3:70: `inclusive_prefixes` must name prefixes, found another text\n    \
+             hint: a prefix stands without its colon; \"#default\" is the default namespace"
+        );
+    }
+    let user = "users = [{ name = \"alice\", password = \"secret\" }]\n";
+    let text = |password: &str| {
+        format!(
+            "{user}security = {{ mechanism = \"username\", password = \"{password}\", username_token = {{ implied_text = true }} }}\n"
+        )
+    };
+    assert_eq!(folder.problems(&text("text")), "");
+    let problems = folder.problems(&text("digest"));
+    let expected = "`implied_text` is given, and passwords are digests, whose type is always said";
+    assert!(problems.contains(expected), "{problems}");
+}
+
+#[test]
 fn an_order_of_header_items_that_no_receiver_can_process_is_refused_where_it_stands() {
     let folder = Folder::new();
     let told = |security: &str| folder.problems_of_security(security);

@@ -126,6 +126,59 @@ fn tokens_are_signed_through_their_references_where_that_is_wanted() {
     assert_eq!(open(&folder, common, &message), Err("key-not-found"));
 }
 
+/// Two names of one key in one `ds:X509Data`: a receiver finds that they agree.
+#[test]
+fn a_certificate_stands_beside_its_issuer_and_serial_number() {
+    let folder = folder(RSA);
+    for (reference, start) in [
+        (
+            "issuer-serial-certificate",
+            "<ds:KeyInfo><wsse:SecurityTokenReference><ds:X509Data><ds:X509IssuerSerial>",
+        ),
+        (
+            "x509-issuer-serial-certificate",
+            "<ds:KeyInfo><ds:X509Data><ds:X509IssuerSerial>",
+        ),
+    ] {
+        let naming = format!("mechanism = \"sign\"\nkey_reference = \"{reference}\"");
+        let message = secure(&folder, &naming);
+        let both = "</ds:X509IssuerSerial><ds:X509Certificate>";
+        assert!(
+            message.contains(start) && message.contains(both),
+            "{message}"
+        );
+        // The certificate of the authority in between is not in the message.
+        let anchors = "mechanism = \"sign\"";
+        assert_eq!(open(&folder, anchors, &message), Err("untrusted"));
+        // Of two names that differ, receivers would take two keys.
+        let serial = "<ds:X509SerialNumber>";
+        let other = message.replacen(serial, "<ds:X509SerialNumber>1", 1);
+        assert_eq!(open(&folder, anchors, &other), Err("key-ambiguous"));
+    }
+}
+
+/// What partners compare of our messages, and what receivers read either way.
+#[test]
+fn forms_that_a_file_asks_for_are_written_beside_a_signature_and_cipher_text() {
+    let folder = folder(RSA);
+    let common = "mechanism = \"sign-encrypt\"\nsuite = \"Basic256\"\nkey_reference = \"pki-path\"";
+    let plain = secure(&folder, common);
+    assert!(!plain.contains("PrefixList") && plain.contains("#sha1\"></ds:DigestMethod></xenc:"));
+    let forms = format!(
+        "{common}\nsignature = {{ inclusive_prefixes = true }}\nencryption = {{ implied_digest = true }}"
+    );
+    let message = secure(&folder, &forms);
+    assert_eq!(message.matches(" PrefixList=\"").count(), 2, "{message}");
+    assert!(
+        message.contains("rsa-oaep-mgf1p\"></xenc:EncryptionMethod>"),
+        "{message}"
+    );
+    for reader in [common, forms.as_str()] {
+        assert_eq!(open(&folder, reader, &message), Ok(()));
+        assert_eq!(open(&folder, reader, &plain), Ok(()));
+    }
+}
+
 /// A key that is not there has no name.
 #[test]
 fn a_name_for_a_key_that_is_not_used_is_a_mistake() {

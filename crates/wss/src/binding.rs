@@ -45,6 +45,9 @@ pub enum KeyReference {
     /// As [`IssuerSerial`](Self::IssuerSerial), with the issuer's name as .NET writes and reads it:
     /// values with commas stand in quotes.
     IssuerSerialQuoted,
+    /// As [`IssuerSerial`](Self::IssuerSerial), and the certificate behind it in one `ds:X509Data`:
+    /// two names of one key, as libraries for XML signatures write them.
+    IssuerSerialAndCertificate,
     /// The token inside the reference.
     Embedded,
     /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
@@ -56,6 +59,8 @@ pub enum KeyReference {
     X509Ski,
     /// `ds:X509Data` with issuer and serial number.
     X509IssuerSerial,
+    /// `ds:X509Data` with issuer and serial number, and the certificate.
+    X509IssuerSerialAndCertificate,
     /// `ds:KeyValue`, or `dsig11:DEREncodedKeyValue`: the public key itself.
     KeyValue,
     /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
@@ -65,18 +70,20 @@ pub enum KeyReference {
 
 impl KeyReference {
     /// Every way.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Direct,
         Self::PkiPath,
         Self::SubjectKeyIdentifier,
         Self::Thumbprint,
         Self::IssuerSerial,
         Self::IssuerSerialQuoted,
+        Self::IssuerSerialAndCertificate,
         Self::Embedded,
         Self::KeyName,
         Self::X509Data,
         Self::X509Ski,
         Self::X509IssuerSerial,
+        Self::X509IssuerSerialAndCertificate,
         Self::KeyValue,
         Self::EncryptedKeySha1,
     ];
@@ -90,11 +97,13 @@ impl KeyReference {
             Self::Thumbprint => "thumbprint",
             Self::IssuerSerial => "issuer-serial",
             Self::IssuerSerialQuoted => "issuer-serial-quoted",
+            Self::IssuerSerialAndCertificate => "issuer-serial-certificate",
             Self::Embedded => "embedded",
             Self::KeyName => "key-name",
             Self::X509Data => "x509-data",
             Self::X509Ski => "x509-ski",
             Self::X509IssuerSerial => "x509-issuer-serial",
+            Self::X509IssuerSerialAndCertificate => "x509-issuer-serial-certificate",
             Self::KeyValue => "key-value",
             Self::EncryptedKeySha1 => "encrypted-key-sha1",
         }
@@ -107,7 +116,13 @@ impl KeyReference {
 
     /// Whether the certificate is inside of it.
     pub const fn holds_certificate(self) -> bool {
-        matches!(self, Self::Embedded | Self::X509Data)
+        matches!(
+            self,
+            Self::Embedded
+                | Self::X509Data
+                | Self::IssuerSerialAndCertificate
+                | Self::X509IssuerSerialAndCertificate
+        )
     }
 
     /// Whether it names a certificate, and not a symmetric key.
@@ -121,7 +136,8 @@ impl KeyReference {
     }
 
     /// Whether a signature can cover the certificate through it: the STR Dereference Transform
-    /// starts from a `wsse:SecurityTokenReference` (SOAP Message Security 1.1.1, 8.3).
+    /// starts from a `wsse:SecurityTokenReference` (SOAP Message Security 1.1.1, 8.3), and of one
+    /// that names the certificate twice nobody says which name it follows.
     pub const fn is_dereferenced(self) -> bool {
         match self {
             Self::Direct
@@ -132,9 +148,11 @@ impl KeyReference {
             | Self::IssuerSerialQuoted
             | Self::Embedded
             | Self::KeyName => true,
-            Self::X509Data
+            Self::IssuerSerialAndCertificate
+            | Self::X509Data
             | Self::X509Ski
             | Self::X509IssuerSerial
+            | Self::X509IssuerSerialAndCertificate
             | Self::KeyValue
             | Self::EncryptedKeySha1 => false,
         }

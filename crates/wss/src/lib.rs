@@ -41,6 +41,7 @@ mod forward;
 mod freshness;
 mod header;
 mod header_order;
+mod inclusive_prefixes;
 mod inner;
 mod kerberos;
 mod key_locator;
@@ -96,6 +97,7 @@ pub use facts::{Facts, HeldAssertion, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use header_order::OrderedItem;
+pub use inclusive_prefixes::InclusivePrefixes;
 pub use inner::{
     InnerCipherEvidence, InnerDecryption, InnerElement, InnerEncryption, InnerEvidence,
     InnerKeyInfo, InnerSigning, InnerVerification,

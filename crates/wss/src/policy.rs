@@ -19,6 +19,7 @@ use crate::binding::{
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header_order::OrderedItem;
+use crate::inclusive_prefixes::InclusivePrefixes;
 use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
@@ -114,6 +115,15 @@ pub struct PartsPolicy {
     /// Messages that we make have tokens signed through the references to them, even where the
     /// header has the token (SOAP Message Security 1.1.1, 8.3). Inbound, both are understood.
     pub tokens_by_reference: bool,
+    /// Outbound: the message's signature names what it covers in the order of `signed`. Without,
+    /// it names items of the header first.
+    pub in_order: bool,
+    /// Outbound: the prefixes that signatures list in `ec:InclusiveNamespaces`.
+    pub inclusive_prefixes: InclusivePrefixes,
+    /// Outbound: the cipher text of a header block takes its place in the `soap:Header` as it is,
+    /// without a `wsse11:EncryptedHeader` around it, as in WS-Security 1.0. Nothing then says
+    /// before it is deciphered whom the block is for, and whether it must be understood.
+    pub bare_header_blocks: bool,
     /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
     /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,

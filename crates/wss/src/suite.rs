@@ -179,6 +179,9 @@ pub struct Suite {
     /// What ConcatKDF digests behind an agreed secret, in messages that we make (XML-Enc 1.1,
     /// 5.4.1): `None` is the URI of the key wrap. Inbound, the message says it.
     pub derivation_info: Option<Vec<u8>>,
+    /// Whether messages that we make leave the digest of OAEP out where it is the default, SHA-1
+    /// (XML-Enc 1.1, 5.5.2). Inbound, it is the default in any case.
+    pub implied_oaep_digest: bool,
 }
 
 /// Every name that [`Suite::named`] knows.
@@ -238,6 +241,7 @@ impl Suite {
             key_agreement: Vec::new(),
             data: Vec::new(),
             derivation_info: None,
+            implied_oaep_digest: false,
         }
     }
 
@@ -276,6 +280,7 @@ impl Suite {
                 key_agreement: agreement.into_iter().collect(),
                 data: vec![data],
                 derivation_info: None,
+                implied_oaep_digest: false,
             });
         }
         let (rest, key_transport) = match name.strip_suffix("Rsa15") {
@@ -303,6 +308,7 @@ impl Suite {
             key_agreement: Vec::new(),
             data: vec![data],
             derivation_info: None,
+            implied_oaep_digest: false,
         })
     }
 

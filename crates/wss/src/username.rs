@@ -54,6 +54,9 @@ pub struct UsernamePolicy {
     pub nonce: Presence,
     /// `wsu:Created`, which a digest needs.
     pub created: Presence,
+    /// Whether tokens that we make leave out the type of a password as text, which is the default
+    /// (UsernameToken Profile 1.1.1, 3.1). That of a digest is always said.
+    pub implied_text: bool,
     /// Forms that are accepted beside that of the profile.
     pub dialects: UsernameDialects,
 }
@@ -68,6 +71,7 @@ impl UsernamePolicy {
             skew: freshness.skew,
             nonce: Presence::Sent,
             created: Presence::Sent,
+            implied_text: false,
             dialects: UsernameDialects::default(),
         }
     }

@@ -195,6 +195,7 @@ impl Seen {
             key_agreement: Vec::new(),
             data: self.data.clone(),
             derivation_info: None,
+            implied_oaep_digest: false,
         };
         let mut policy = Mechanism::SignEncrypt.policy(suite);
         policy.header.timestamp = Some(TimestampPolicy {

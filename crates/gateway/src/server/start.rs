@@ -39,7 +39,8 @@ impl Gateway {
 }
 
 async fn started(config: Config, sockets: Vec<TcpListener>) -> Result<Running, StartError> {
-    let running = running::begin(config, sockets).await?;
+    // The configuration is large, and the future holds it.
+    let running = Box::pin(running::begin(config, sockets)).await?;
     warm_up::begin(running.state());
     Ok(running)
 }

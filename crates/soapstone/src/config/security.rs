@@ -91,6 +91,8 @@ pub struct UsernameTokenConfig {
     pub nonce: Option<Located<bool>>,
     /// Whether our tokens have the time of their making.
     pub created: Option<Located<bool>>,
+    /// Whether our tokens leave out the type of a password as text.
+    pub implied_text: Option<Located<bool>>,
     /// Forms that are accepted beside that of the profile.
     pub dialects: UsernameDialects,
 }
@@ -495,6 +497,7 @@ fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
     let place = table.place();
     let nonce = table.boolean("nonce");
     let created = table.boolean("created");
+    let implied_text = table.boolean("implied_text");
     let accepted = table.choices("accept", &[("qualified-types", false), ("2002/07", true)]);
     let accepted = accepted.unwrap_or_default();
     table.finish();
@@ -502,6 +505,7 @@ fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
         place,
         nonce,
         created,
+        implied_text,
         dialects: UsernameDialects {
             qualified_types: accepted.contains(&false),
             draft_2002: accepted.contains(&true),

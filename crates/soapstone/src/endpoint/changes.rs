@@ -49,6 +49,7 @@ impl Compiler<'_> {
         let shared = config.shared_key.is_some();
         if let Some(parts) = &security.signed {
             policy.parts.signed = parts.iter().map(|named| named.value.clone()).collect();
+            policy.parts.in_order = true;
             let keys = certificates(&mut policy.binding);
             keys.map(|keys| keys.signature.get_or_insert(KeyReference::Direct));
         }
@@ -168,6 +169,14 @@ impl Compiler<'_> {
             return;
         };
         let digests = username.passwords.contains(&PasswordKind::Digest);
+        let implied = given.implied_text.as_ref().filter(|it| it.value && digests);
+        if let Some(implied) = implied {
+            self.report_with_hint(
+                implied.place,
+                "`implied_text` is given, and passwords are digests, whose type is always said",
+                "leave it out, or say password = \"text\"",
+            );
+        }
         for (item, presence) in [
             (&given.nonce, &mut username.nonce),
             (&given.created, &mut username.created),
@@ -308,6 +317,7 @@ impl Compiler<'_> {
         }
         if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
             username.dialects = given.dialects;
+            username.implied_text = given.implied_text.as_ref().is_some_and(|it| it.value);
         }
         if policy.proves_parts() {
             let unsigned = security.unsigned.iter();
@@ -345,8 +355,17 @@ impl Compiler<'_> {
         if let Some(by_reference) = &security.signature.str_transform {
             policy.parts.tokens_by_reference = by_reference.value;
         }
+        if let Some(prefixes) = &security.signature.inclusive_prefixes {
+            policy.parts.inclusive_prefixes.clone_from(prefixes);
+        }
         if let Some(info) = &security.encryption.derivation_info {
             policy.suite.derivation_info = Some(info.value.clone());
+        }
+        if let Some(implied) = &security.encryption.implied_digest {
+            policy.suite.implied_oaep_digest = implied.value;
+        }
+        if let Some(around) = &security.encryption.encrypted_header {
+            policy.parts.bare_header_blocks = !around.value;
         }
         policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {

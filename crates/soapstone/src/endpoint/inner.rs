@@ -222,10 +222,11 @@ impl Compiler<'_> {
     fn inner_suite(&mut self, encryption: &InnerEncryptionConfig) -> Option<Suite> {
         let mut config = self.config.clone();
         config.security = encryption.instead_of(&self.config.security);
-        let info = config.security.encryption.derivation_info.clone();
+        let naming = config.security.encryption.clone();
         let suite = self.instead_with(&config, |compiler| compiler.suite())?;
         Some(Suite {
-            derivation_info: info.map(|info| info.value),
+            derivation_info: naming.derivation_info.map(|info| info.value),
+            implied_oaep_digest: naming.implied_digest.is_some_and(|implied| implied.value),
             ..suite
         })
     }

@@ -60,7 +60,13 @@ fn security() -> Node {
                 ("version", value("\"2005/08\"")),
             ]),
         ),
-        ("signature", table([("str_transform", value("true"))])),
+        (
+            "signature",
+            table([
+                ("str_transform", value("true")),
+                ("inclusive_prefixes", value("[\"soap\"]")),
+            ]),
+        ),
         ("encryption", table([("derivation_info", value("\"00\""))])),
         ("replay", store()),
         ("conversations", store()),

@@ -136,6 +136,7 @@ impl Entropy {
                     id: None,
                     recipient: None,
                     method,
+                    implied_oaep_digest: false,
                     raw_key_info: None,
                     cipher_value,
                     data_references: &[],

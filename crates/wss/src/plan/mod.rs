@@ -70,6 +70,8 @@ const TOKEN_INSIDE: &str = "has the token inside of the signature that it is for
 fn name_certificate(reference: KeyReference, covers_token: bool, problems: &mut Vec<PlanProblem>) {
     let problem = if !reference.names_certificates() {
         "names a symmetric key, and signatures are made with a certificate"
+    } else if covers_token && reference == KeyReference::IssuerSerialAndCertificate {
+        "names the certificate twice, and a signature covers a certificate through one name"
     } else if covers_token && !reference.is_dereferenced() {
         "is no `wsse:SecurityTokenReference`, through which alone a signature covers a certificate that is no token of the header"
     } else {

@@ -15,6 +15,7 @@ use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipien
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header_order::OrderedItem;
+use crate::inclusive_prefixes::InclusivePrefixes;
 use crate::kerberos::{KerberosForm, KerberosPolicy};
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
@@ -39,6 +40,8 @@ pub(crate) struct Protection {
     pub(crate) timestamp_last: bool,
     /// The order of the items of the header, where it is not the usual one.
     pub(crate) header_order: Vec<OrderedItem>,
+    /// The prefixes that signatures list.
+    pub(crate) inclusive_prefixes: InclusivePrefixes,
     /// Whether messages carry an assertion.
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
@@ -94,6 +97,8 @@ pub(crate) struct Signing {
     /// Who signs, where a certificate is the key.
     pub(crate) signer: Option<Arc<Identity>>,
     pub(crate) parts: Vec<Part>,
+    /// Whether references stand in the order of the parts.
+    pub(crate) in_order: bool,
     /// Whether the key is that of the assertion's holder, and messages name it by the assertion.
     pub(crate) by_holder: bool,
     /// Whether it covers the tokens that the keys of the message come from.
@@ -129,6 +134,8 @@ pub(crate) struct Encrypting {
     pub(crate) hides_username: bool,
     pub(crate) hides_assertion: bool,
     pub(crate) hides_confirmations: bool,
+    /// Whether cipher text of header blocks has no element around it.
+    pub(crate) bare_header_blocks: bool,
 }
 
 /// The making of an endorsing signature.
@@ -206,6 +213,7 @@ impl Protection {
                     && one.parts.contains(&Part::Token)
                     && policy.dereferences(one.reference),
                 parts: one.parts.into_owned(),
+                in_order: policy.parts.in_order,
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
             })
         });
@@ -222,6 +230,7 @@ impl Protection {
                 hides_username: hides(Part::UsernameToken),
                 hides_assertion: hides(Part::Assertion),
                 hides_confirmations: hides(Part::SignatureConfirmation),
+                bare_header_blocks: policy.parts.bare_header_blocks,
             })
         });
         // A connection that protects the message protects the tokens.
@@ -273,6 +282,7 @@ impl Protection {
             freshness: header.timestamp,
             timestamp_last: header.layout == Layout::LaxTimestampLast,
             header_order: header.order.clone(),
+            inclusive_prefixes: policy.parts.inclusive_prefixes.clone(),
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             hides_assertion: policy.hides_assertion(),

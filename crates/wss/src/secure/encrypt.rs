@@ -18,7 +18,7 @@ use super::edits::{Cipher, Edits, Replacement};
 use super::message::numbered;
 use super::ready_keys::Session;
 use super::references;
-use super::scope::Scope;
+use super::scope::{Scope, free_prefix};
 use super::securing::Securing;
 use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, content, is_self_closing, range};
@@ -79,8 +79,9 @@ impl Securing<'_> {
                 };
                 let id = self.changes.data_ids.last().cloned().unwrap_or_default();
                 done.push((plain.clone(), id));
-                let is_block = element.parent().map(|parent| parent.id())
-                    == envelope.header().map(|header| header.id());
+                let is_block = !encryption.bare_header_blocks
+                    && element.parent().map(|parent| parent.id())
+                        == envelope.header().map(|header| header.id());
                 let (place, data) =
                     replacing(envelope, node, wanted.extent, is_block, &plain, data);
                 if postpones {
@@ -359,20 +360,22 @@ fn replacing(
         let end = format!("</{}>", element.qualified_name()).into_bytes();
         (whole.end - 2..whole.end, data.between(b">", &end))
     } else if extent == Extent::Element && is_block {
-        let start = encrypted_header(envelope, node);
-        let data = data.between(&start, b"</wsse11:EncryptedHeader>");
-        (plain.clone(), data)
+        let (start, end) = encrypted_header(envelope, node);
+        (plain.clone(), data.between(&start, end.as_bytes()))
     } else {
         (plain.clone(), data)
     }
 }
 
-/// The start tag of the `wsse11:EncryptedHeader` that takes the place of a header block, with the
-/// block's `mustUnderstand` and actor (SOAP Message Security 1.1.1, 9.3).
-fn encrypted_header(envelope: &Envelope, node: NodeId) -> Vec<u8> {
+/// The tags of the `wsse11:EncryptedHeader` that takes the place of a header block, with the
+/// block's `mustUnderstand` and actor (SOAP Message Security 1.1.1, 9.3). They declare no prefix
+/// that means something else to the block: it is deciphered inside of them.
+fn encrypted_header(envelope: &Envelope, node: NodeId) -> (Vec<u8>, String) {
     let block = envelope.document.element(node);
     let namespace = envelope.version().namespace();
-    let mut out = format!("<wsse11:EncryptedHeader xmlns:wsse11=\"{WSSE11}\"").into_bytes();
+    let prefix = free_prefix(block, WSSE11, "wsse11");
+    let soap = free_prefix(block, namespace, "soap");
+    let mut out = format!("<{prefix}:EncryptedHeader xmlns:{prefix}=\"{WSSE11}\"").into_bytes();
     let copied: Vec<_> = ["mustUnderstand", "actor", "role", "relay"]
         .into_iter()
         .filter_map(|local| {
@@ -382,13 +385,13 @@ fn encrypted_header(envelope: &Envelope, node: NodeId) -> Vec<u8> {
         })
         .collect();
     if !copied.is_empty() {
-        out.extend_from_slice(format!(" xmlns:soap=\"{namespace}\"").as_bytes());
+        out.extend_from_slice(format!(" xmlns:{soap}=\"{namespace}\"").as_bytes());
     }
     for (local, value) in copied {
-        out.extend_from_slice(format!(" soap:{local}=\"").as_bytes());
+        out.extend_from_slice(format!(" {soap}:{local}=\"").as_bytes());
         soapstone_xml::escape::attribute(&value, &mut out);
         out.push(b'"');
     }
     out.push(b'>');
-    out
+    (out, format!("</{prefix}:EncryptedHeader>"))
 }

@@ -15,6 +15,7 @@ mod hidden_assertion;
 mod keys;
 mod message;
 mod pieces;
+mod prefix_lists;
 mod ready_keys;
 mod references;
 mod scope;

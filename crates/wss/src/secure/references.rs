@@ -92,6 +92,9 @@ pub(super) fn write_certificate(
         }
         KeyReference::X509Ski => return write::x509_ski(certificate, out),
         KeyReference::X509IssuerSerial => return write::x509_issuer_serial(certificate, out),
+        KeyReference::X509IssuerSerialAndCertificate => {
+            return write::x509_issuer_serial_and_certificate(certificate, out);
+        }
         KeyReference::KeyValue => return write_key_value(certificate.public_key(), out),
         _ => {}
     }
@@ -125,10 +128,14 @@ pub(super) fn write_certificate(
         KeyReference::IssuerSerialQuoted => {
             write::x509_issuer_serial_styled(certificate, NameStyle::Microsoft, out);
         }
+        KeyReference::IssuerSerialAndCertificate => {
+            write::x509_issuer_serial_and_certificate(certificate, out);
+        }
         KeyReference::IssuerSerial
         | KeyReference::X509Data
         | KeyReference::X509Ski
         | KeyReference::X509IssuerSerial
+        | KeyReference::X509IssuerSerialAndCertificate
         | KeyReference::KeyValue
         | KeyReference::EncryptedKeySha1 => write::x509_issuer_serial(certificate, out),
     }

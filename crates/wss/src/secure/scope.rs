@@ -4,6 +4,8 @@
 //! wherever it stands. Everything else leaves that to the header, which says it once. The one rule:
 //! the header declares whatever a piece has left to it.
 
+use soapstone_xml::Element;
+
 use super::text::put;
 use crate::conversation::ConversationVersion;
 use crate::names::{WSSE, WSSE11, WSU};
@@ -15,6 +17,8 @@ pub(super) struct Declarations {
     wsc: Option<ConversationVersion>,
     wsse11: bool,
     wsu: bool,
+    /// Whether nothing is left to the header any more.
+    is_settled: bool,
 }
 
 /// What a piece that is being written need not declare, because of where it will stand.
@@ -22,9 +26,19 @@ pub(super) struct Declarations {
 pub(super) struct Scope<'h>(Option<&'h mut Declarations>);
 
 impl Declarations {
+    /// Those of a header that declares `wsse` and `wsu`, and nothing that pieces use beside: what a
+    /// prefix list means in it is known before anything is written.
+    pub(super) fn settled() -> Self {
+        Self {
+            wsu: true,
+            is_settled: true,
+            ..Self::default()
+        }
+    }
+
     /// The scope of a piece; `stays`, if it will stand right in the header, as it is written.
     pub(super) fn scope(&mut self, stays: bool) -> Scope<'_> {
-        Scope(stays.then_some(self))
+        Scope((stays && !self.is_settled).then_some(self))
     }
 
     /// Writes them, in canonical order.
@@ -40,6 +54,18 @@ impl Declarations {
             put(&[" xmlns:wsu=\"", WSU, "\""], out);
         }
     }
+}
+
+/// A prefix for a namespace that may be declared on an element or around it, and changes the
+/// meaning of none: the usual one, unless it means something else here.
+pub(super) fn free_prefix(element: Element<'_>, namespace: &str, usual: &str) -> String {
+    let is_free = |prefix: &String| {
+        let bound = element.namespace_of(prefix);
+        bound.is_none_or(|bound| bound == namespace)
+    };
+    let mut others = ["", "1", "2"].iter().map(|more| [usual, more].concat());
+    let found = others.find(is_free);
+    found.unwrap_or_else(|| ["soapstone-", usual].concat())
 }
 
 impl Scope<'_> {

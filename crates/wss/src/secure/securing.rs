@@ -11,7 +11,9 @@ use soapstone_xml::Buffers;
 use super::changes::Changes;
 use super::message::{ID_BYTES, Message, Outgoing};
 use super::pieces::{Pieces, timestamp};
+use super::prefix_lists::PrefixLists;
 use super::ready_keys::Keys;
+use super::scope::Declarations;
 use crate::confirmation;
 use crate::facts::Receipt;
 use crate::freshness;
@@ -30,6 +32,8 @@ pub(super) struct Securing<'p> {
     pub(super) supply: Supply,
     pub(super) keys: Keys,
     pub(super) pieces: Pieces,
+    /// What signatures list, where they do, once the message is being signed.
+    pub(super) lists: Option<Box<PrefixLists<'p>>>,
     pub(super) changes: Changes,
     /// What travels beside the message.
     pub(super) attachments: Vec<Attachment>,
@@ -50,6 +54,9 @@ impl<'p> Securing<'p> {
         let mut supply = Supply::of(PUBLIC_RANDOMNESS);
         let message = Message::new(plan, outgoing, now, &mut supply);
         let mut pieces = Pieces::default();
+        if !plan.protection.inclusive_prefixes.is_nothing() {
+            pieces.declarations = Declarations::settled();
+        }
         let shown = outgoing.clock.shown(now);
         if let Some(life) = plan.protection.timestamp {
             pieces.timestamp = timestamp(message.id(), shown, freshness::later(shown, life.ttl));
@@ -76,6 +83,7 @@ impl<'p> Securing<'p> {
             supply,
             keys: Keys::default(),
             pieces,
+            lists: None,
             changes: Changes::default(),
             attachments: Vec::new(),
             attachment_bytes: 0,

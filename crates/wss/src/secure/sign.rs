@@ -8,10 +8,11 @@ use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, FnSink, NodeId,
     canonicalize,
 };
-use soapstone_xmlsec::write::{ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
+use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::attached::Attached;
 use super::message::numbered;
+use super::prefix_lists::PrefixLists;
 use super::ready_keys::Use;
 use super::references::{self, Holder, Ids};
 use super::securing::Securing;
@@ -35,7 +36,14 @@ use crate::tuning::Buffering;
 struct Signed<'m> {
     id: Cow<'m, str>,
     digest: Digest,
+    /// What its canonicalization lists.
+    prefixes: Vec<String>,
+    /// The place of its part among those of the message's signature.
+    place: usize,
 }
+
+/// The place of what no part of the message's signature names.
+const LAST: usize = usize::MAX;
 
 /// What a signature covers.
 struct Covered<'s, 'm> {
@@ -83,6 +91,9 @@ impl Securing<'_> {
             return Ok(());
         };
         let mut signed = Vec::with_capacity(signing.parts.len() + elements.len());
+        let wanted = &plan.protection.inclusive_prefixes;
+        let lists = PrefixLists::of(wanted, &self.pieces.declarations, envelope)?;
+        self.lists = lists.map(Box::new);
         self.observer.ended(Operation::Other);
         self.digest_written(signing, &mut signed)?;
         self.observer.ended(Operation::Digest);
@@ -101,8 +112,14 @@ impl Securing<'_> {
                 endorsed[*index].push(part.clone());
             }
             if element.by_message {
-                signed.push(part);
+                signed.push(Signed {
+                    place: element.place,
+                    ..part
+                });
             }
+        }
+        if signing.in_order {
+            signed.sort_by_key(|one| one.place);
         }
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
@@ -148,27 +165,17 @@ impl Securing<'_> {
         let Some(signing) = &plan.protection.signature else {
             return Ok(());
         };
-        let digest = |octets: &[u8]| soapstone_crypto::digest(signing.digest, octets);
         let endorsing = plan.protection.endorsing.iter().zip(parts);
         for (index, (endorsing, parts)) in endorsing.enumerate() {
             let token_id = self.message.named(&numbered("endorse", index));
-            let endorsed = match plan.protection.endorses_timestamp {
-                true => (
-                    self.message.named("time").into(),
-                    digest(&self.pieces.timestamp)?,
-                ),
-                false => (signature.into(), digest(&self.pieces.signature)?),
+            let (id, piece) = match plan.protection.endorses_timestamp {
+                true => (self.message.named("time"), &self.pieces.timestamp),
+                false => (signature.to_owned(), &self.pieces.signature),
             };
-            let mut signed = vec![Signed {
-                id: endorsed.0,
-                digest: endorsed.1,
-            }];
+            let mut signed = vec![self.digest_piece(signing.digest, id, piece, piece)?];
             let token = &self.pieces.endorsements[index].token;
             if endorsing.covers_token && !endorsing.dereferences && !token.is_empty() {
-                signed.push(Signed {
-                    id: token_id.as_str().into(),
-                    digest: digest(token)?,
-                });
+                signed.push(self.digest_piece(signing.digest, token_id.clone(), token, token)?);
             }
             if endorsing.covers_token && endorsing.by_holder {
                 self.digest_assertion(signing.digest, &mut signed)?;
@@ -219,7 +226,10 @@ impl Securing<'_> {
         };
         let signed_info = self.signed_info(id, algorithm, &covered, buffers);
         self.observer.ended(Operation::Other);
-        let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
+        let value = {
+            let octets = self.signed_octets(&signed_info)?;
+            ready.key.sign(algorithm, &octets, None)?
+        };
         self.observer.ended(Operation::Signature);
         // The receiver holds the key as well, and might send the message back. One of a private key
         // can be of nobody but us.
@@ -263,11 +273,16 @@ impl Securing<'_> {
             covered.dereferenced = Some(Signed {
                 id: reference.as_str().into(),
                 digest: soapstone_crypto::digest(algorithm, &token)?,
+                prefixes: Vec::new(),
+                place: LAST,
             });
         }
         let signed_info = self.signed_info(id, by.algorithm, &covered, buffers);
         self.observer.ended(Operation::Other);
-        let value = by.identity.key().sign(by.algorithm, signed_info.octets())?;
+        let value = {
+            let octets = self.signed_octets(&signed_info)?;
+            by.identity.key().sign(by.algorithm, &octets)?
+        };
         self.observer.ended(Operation::Signature);
         Ok(self.finish_signature(id, signed_info, &value, &key_info))
     }
@@ -282,14 +297,27 @@ impl Securing<'_> {
     ) -> SignedInfo {
         let signed = covered.elements;
         let out = buffers.take(512 + 400 * signed.len());
-        let mut signed_info = SignedInfoWriter::within(out, Some(id), algorithm);
-        let transforms = [TransformParts::Canonicalization(
-            Canonicalization::Exclusive,
-            &[],
-        )];
-        let elements = signed.iter().map(|part| (&*part.id, part.digest.as_ref()));
+        let listed = self.lists.as_deref().map(PrefixLists::of_signed_info);
+        let mut signed_info = match listed.as_deref() {
+            None | Some([]) => SignedInfoWriter::within(out, Some(id), algorithm),
+            Some(inclusive) => SignedInfoWriter::new(
+                out,
+                write::Apex::Exclusive { inclusive },
+                Canonicalization::Exclusive,
+                algorithm,
+                None,
+            ),
+        };
         let digest_method = self.message.protection().suite.digest[0];
-        signed_info.references(&transforms, digest_method, elements);
+        // Without lists all of them have one transform.
+        let runs = signed.chunk_by(|one, next| one.prefixes == next.prefixes);
+        for run in runs {
+            let prefixes: Vec<&str> = run[0].prefixes.iter().map(String::as_str).collect();
+            let exclusive = Canonicalization::Exclusive;
+            let transforms = [TransformParts::Canonicalization(exclusive, &prefixes)];
+            let elements = run.iter().map(|part| (&*part.id, part.digest.as_ref()));
+            signed_info.references(&transforms, digest_method, elements);
+        }
         if let Some(token) = &covered.dereferenced {
             let parameters = [
                 "<wsse:TransformationParameters xmlns:wsse=\"",
@@ -325,6 +353,14 @@ impl Securing<'_> {
         signed_info.finish()
     }
 
+    /// The bytes of a `SignedInfo` that are signed.
+    fn signed_octets<'i>(&self, signed_info: &'i SignedInfo) -> Result<Cow<'i, [u8]>, SecureError> {
+        match &self.lists {
+            None => Ok(Cow::Borrowed(signed_info.octets())),
+            Some(lists) => lists.signed_octets(signed_info).map(Cow::Owned),
+        }
+    }
+
     fn finish_signature(
         &mut self,
         id: &str,
@@ -343,25 +379,22 @@ impl Securing<'_> {
         signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
         let algorithm = signing.digest;
-        if signing
-            .parts
-            .iter()
-            .any(|part| signing.covers_assertion(part))
-        {
+        let mut parts = signing.parts.iter();
+        if let Some(place) = parts.position(|part| signing.covers_assertion(part)) {
             self.digest_assertion(algorithm, signed)?;
+            signed.iter_mut().for_each(|one| one.place = place);
         }
-        let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
+        let mut put = |octets: &[u8], name: &str, place: usize| -> Result<(), SecureError> {
             if !octets.is_empty() {
-                signed.push(Signed {
-                    id: self.message.named(name).into(),
-                    digest: soapstone_crypto::digest(algorithm, octets)?,
-                });
+                let id = self.message.named(name);
+                let digested = self.digest_piece(algorithm, id, octets, octets)?;
+                signed.push(Signed { place, ..digested });
             }
             Ok(())
         };
-        for part in &signing.parts {
+        for (place, part) in signing.parts.iter().enumerate() {
             match part {
-                Part::Timestamp => put(&self.pieces.timestamp, "time")?,
+                Part::Timestamp => put(&self.pieces.timestamp, "time", place)?,
                 Part::UsernameToken
                     if self
                         .changes
@@ -369,23 +402,23 @@ impl Securing<'_> {
                         .iter()
                         .any(|id| id.ends_with("-user-data")) =>
                 {
-                    put(&self.pieces.username, "user-data")?;
+                    put(&self.pieces.username, "user-data", place)?;
                 }
-                Part::UsernameToken => put(&self.pieces.username, "user")?,
+                Part::UsernameToken => put(&self.pieces.username, "user", place)?,
                 Part::Token => {
                     if !signing.dereferences {
-                        put(&self.pieces.tokens, "cert")?;
+                        put(&self.pieces.tokens, "cert", place)?;
                     }
                     // Beside a certificate's signature, the session key is none of its tokens.
                     if signing.key != KeySource::PrivateKey {
-                        put(&self.pieces.session_key, "key")?;
+                        put(&self.pieces.session_key, "key", place)?;
                     }
-                    put(&self.pieces.context_token, "sct")?;
-                    put(&self.pieces.password_token, "ut")?;
+                    put(&self.pieces.context_token, "sct", place)?;
+                    put(&self.pieces.password_token, "ut", place)?;
                 }
                 Part::SignatureConfirmation => {
                     for (index, confirmation) in self.pieces.confirmations.iter().enumerate() {
-                        put(confirmation, &format!("confirm-{index}"))?;
+                        put(confirmation, &format!("confirm-{index}"), place)?;
                     }
                 }
                 _ => {}
@@ -399,7 +432,7 @@ impl Securing<'_> {
             .zip(&self.pieces.endorsements);
         for (index, (demand, endorsement)) in endorsing.enumerate() {
             if demand.token_signed {
-                put(&endorsement.token, &numbered("endorse", index))?;
+                put(&endorsement.token, &numbered("endorse", index), LAST)?;
             }
         }
         Ok(())
@@ -415,20 +448,41 @@ impl Securing<'_> {
             return Ok(());
         };
         let mut ids = self.changes.data_ids.iter();
-        let (id, bytes) = match ids.find(|id| id.ends_with("-assertion-data")) {
-            Some(_) => (
-                self.message.named("assertion-data"),
-                &self.pieces.assertion[..],
-            ),
-            None => (assertion.id().to_owned(), assertion.digested()),
+        let (id, bytes, written) = match ids.find(|id| id.ends_with("-assertion-data")) {
+            Some(_) => {
+                let data = self.pieces.assertion.as_slice();
+                (self.message.named("assertion-data"), data, data)
+            }
+            None => {
+                let id = assertion.id().to_owned();
+                (id, assertion.digested(), assertion.written())
+            }
         };
         if signed.iter().all(|one| one.id != id) {
-            signed.push(Signed {
-                id: id.into(),
-                digest: soapstone_crypto::digest(algorithm, bytes)?,
-            });
+            signed.push(self.digest_piece(algorithm, id, bytes, written)?);
         }
         Ok(())
+    }
+
+    /// Digests a piece of the header, as it is `written` there: `octets` are its exclusive
+    /// canonical form without a list.
+    fn digest_piece(
+        &self,
+        algorithm: DigestAlgorithm,
+        id: String,
+        octets: &[u8],
+        written: &[u8],
+    ) -> Result<Signed<'static>, SecureError> {
+        let (digest, prefixes) = match &self.lists {
+            None => (soapstone_crypto::digest(algorithm, octets)?, Vec::new()),
+            Some(lists) => lists.digest(algorithm, written)?,
+        };
+        Ok(Signed {
+            id: id.into(),
+            digest,
+            prefixes,
+            place: LAST,
+        })
     }
 
     fn digest_node<'e>(
@@ -451,6 +505,10 @@ impl Securing<'_> {
                 (id.as_str(), Some(attribute))
             }
         };
+        let prefixes = self.lists.as_deref().map_or_else(Vec::new, |lists| {
+            let added = apex_attribute.map(|attribute| attribute.prefix);
+            lists.of_element(document.element(node), added)
+        });
         // An id that was made for this message is in the canonical form, and never the same again.
         let known = match apex_attribute {
             None => self.message.plan.known.as_ref().zip(document.source(node)),
@@ -458,17 +516,21 @@ impl Securing<'_> {
         };
         let mut learn = None;
         if let Some((known, source)) = known {
-            let surroundings = digesting.surroundings.of(document, node, &[]);
+            let surroundings = digesting.surroundings.of(document, node, &prefixes);
             if let Some(digest) = known.find(id.as_bytes(), source, &surroundings) {
                 self.observer.ended(Operation::Recognition);
                 return Ok(Signed {
                     id: id.into(),
                     digest,
+                    prefixes,
+                    place: LAST,
                 });
             }
             learn = Some((known, source, surroundings));
         }
+        let listed: Vec<&str> = prefixes.iter().map(String::as_str).collect();
         let options = C14nOptions {
+            inclusive_prefixes: &listed,
             canonical_runs: self.message.protection().tuning.canonical_runs,
             apex_attribute,
             ..C14nOptions::new(Canonicalization::Exclusive)
@@ -498,6 +560,8 @@ impl Securing<'_> {
         Ok(Signed {
             id: id.into(),
             digest,
+            prefixes,
+            place: LAST,
         })
     }
 }

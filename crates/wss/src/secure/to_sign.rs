@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use soapstone_xml::{Element, NodeId};
 
+use super::scope::free_prefix;
 use super::securing::Securing;
 use crate::envelope::{Envelope, range};
 use crate::names::WSU;
@@ -18,6 +19,8 @@ use crate::secure_error::SecureError;
 pub(super) struct ToSign<'m> {
     pub(super) node: NodeId,
     pub(super) id: Id<'m>,
+    /// The place of its part among those of the message's signature.
+    pub(super) place: usize,
     /// By the message's signature.
     pub(super) by_message: bool,
     /// By these of the endorsing signatures, in particular.
@@ -55,15 +58,16 @@ impl Securing<'_> {
         envelope: &'m Envelope,
     ) -> Result<Vec<ToSign<'m>>, SecureError> {
         let protection = self.message.protection();
-        let by_message = protection.signed_parts().iter().map(|part| (part, None));
+        let by_message = protection.signed_parts().iter().enumerate();
+        let by_message = by_message.map(|(place, part)| (place, part, None));
         let by_endorsements = protection
             .endorsed_parts()
-            .map(|(index, part)| (part, Some(index)));
+            .map(|(index, part)| (0, part, Some(index)));
         let mut elements: Vec<ToSign<'m>> = Vec::with_capacity(protection.signed_parts().len());
         let mut known =
             HashMap::with_capacity_and_hasher(elements.capacity(), RandomState::default());
         let named = |id: &str| envelope.document.by_id(id).ok().flatten();
-        for (part, endorsement) in by_message.chain(by_endorsements) {
+        for (place, part, endorsement) in by_message.chain(by_endorsements) {
             let mut add = |node: NodeId| {
                 let at = *known.entry(node).or_insert(elements.len());
                 if at == elements.len() {
@@ -71,6 +75,7 @@ impl Securing<'_> {
                     elements.push(ToSign {
                         node,
                         id: self.id_of(part, element),
+                        place,
                         by_message: false,
                         by_endorsements: Vec::new(),
                     });
@@ -181,20 +186,10 @@ impl Securing<'_> {
         {
             return Id::Present(id);
         }
-        // The usual prefix, unless it means something else here.
-        let free = |prefix: &&str| {
-            element
-                .namespace_of(prefix)
-                .is_none_or(|bound| bound == WSU)
-        };
-        let prefix = ["wsu", "wsu1", "wsu2"]
-            .into_iter()
-            .find(free)
-            .unwrap_or("soapstone-wsu");
         let id = self.message.named(&element.range().start.to_string());
         Id::Inserted {
             id,
-            prefix: prefix.to_owned(),
+            prefix: free_prefix(element, WSU, "wsu"),
         }
     }
 }

@@ -8,10 +8,10 @@ use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
     AsymmetricBinding, Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath,
     EncryptedPart, EncryptionKey, EncryptionToken, EndorsingKey, EndorsingToken, Extent, Facts,
-    HeaderPolicy, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mechanism, OutboundPlan,
-    Outgoing, Part, PasswordKind, PlanProblem, Policy, ProtectionOrder, Receipt, Recipient,
-    Rejected, SecureError, SecurityContext, SymmetricBinding, SymmetricToken, TimestampPolicy,
-    UsernamePolicy,
+    HeaderPolicy, InboundPlan, InclusivePrefixes, KeyBinding, KeyReference, Keys, Layout,
+    Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, PlanProblem, Policy, ProtectionOrder,
+    Receipt, Recipient, Rejected, SecureError, SecurityContext, SymmetricBinding, SymmetricToken,
+    TimestampPolicy, UsernamePolicy,
 };
 use soapstone_xml::Buffers;
 
@@ -23,6 +23,32 @@ use crate::support::{
 
 /// Policies that are tried.
 const POLICIES: u64 = 4_000;
+
+/// The ways to name a key, without those that name a certificate twice: `references.rs` has them.
+const REFERENCES: [KeyReference; 13] = [
+    KeyReference::Direct,
+    KeyReference::PkiPath,
+    KeyReference::SubjectKeyIdentifier,
+    KeyReference::Thumbprint,
+    KeyReference::IssuerSerial,
+    KeyReference::IssuerSerialQuoted,
+    KeyReference::Embedded,
+    KeyReference::KeyName,
+    KeyReference::X509Data,
+    KeyReference::X509Ski,
+    KeyReference::X509IssuerSerial,
+    KeyReference::KeyValue,
+    KeyReference::EncryptedKeySha1,
+];
+
+/// The prefixes that the messages of a policy list: every second policy has none.
+fn listed(number: u64) -> InclusivePrefixes {
+    match number % 4 {
+        0 => InclusivePrefixes::InScope,
+        1 => InclusivePrefixes::Listed(vec!["a".to_owned(), "wsse".to_owned()]),
+        _ => InclusivePrefixes::Nothing,
+    }
+}
 
 /// A source of choices: xorshift64*, so that a number says which policy it was.
 pub(crate) struct Choices(u64);
@@ -149,7 +175,7 @@ fn derived_keys(choices: &mut Choices) -> Option<DerivedKeyPolicy> {
 
 fn endorsing(choices: &mut Choices) -> EndorsingToken {
     let key = match choices.once_in(2) {
-        true => EndorsingKey::Certificate(choices.one_of(&KeyReference::ALL)),
+        true => EndorsingKey::Certificate(choices.one_of(&REFERENCES)),
         false => EndorsingKey::Context {
             carried: choices.once_in(2),
             derived_keys: derived_keys(choices),
@@ -166,7 +192,7 @@ fn endorsing(choices: &mut Choices) -> EndorsingToken {
 
 fn binding(choices: &mut Choices) -> Binding {
     let key = choices.one_of(&BINDINGS);
-    let reference = choices.one_of(&KeyReference::ALL);
+    let reference = choices.one_of(&REFERENCES);
     let order = choices.one_of(&[
         ProtectionOrder::SignBeforeEncrypting,
         ProtectionOrder::EncryptBeforeSigning,
@@ -179,7 +205,7 @@ fn binding(choices: &mut Choices) -> Binding {
             signature: (!choices.once_in(8)).then_some(reference),
             encryption: (!choices.once_in(4)).then(|| EncryptionToken {
                 derived_keys: derived_keys(choices),
-                ..EncryptionToken::wrapped(choices.one_of(&KeyReference::ALL))
+                ..EncryptionToken::wrapped(choices.one_of(&REFERENCES))
             }),
             order,
         });
@@ -339,7 +365,8 @@ pub(crate) fn keys(policy: &Policy) -> [Keys; 2] {
 /// whether there were any.
 fn exchange(number: u64) -> Result<[bool; 2], String> {
     let mut choices = Choices::of(number);
-    let policy = drawn(&mut choices);
+    let mut policy = drawn(&mut choices);
+    policy.parts.inclusive_prefixes = listed(number);
     let message = choices.one_of(&MESSAGES);
     let Some((plan, _)) = compiled(&policy, keys(&policy)) else {
         return Ok([false; 2]);

@@ -22,6 +22,7 @@ mod oracles;
 mod orders;
 mod password_keys;
 mod paths;
+mod prefix_lists;
 mod references;
 mod reflections;
 mod refusals;

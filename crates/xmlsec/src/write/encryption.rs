@@ -34,6 +34,8 @@ pub struct EncryptedKeyParts<'a> {
     pub recipient: Option<&'a str>,
     /// The algorithm with its parameters.
     pub method: &'a KeyEncryption,
+    /// Whether the digest of OAEP is left out where it is the default, SHA-1.
+    pub implied_oaep_digest: bool,
     /// The content of `ds:KeyInfo`, canonical in a context where `xenc` and `ds` alone are
     /// declared.
     pub raw_key_info: Option<&'a [u8]>,
@@ -112,7 +114,7 @@ pub fn encrypted_key(parts: &EncryptedKeyParts<'_>, out: &mut Vec<u8>) {
     optional_attribute("Id", parts.id, out);
     optional_attribute("Recipient", parts.recipient, out);
     out.push(b'>');
-    encryption_method(parts.method, out);
+    method_of_key(parts.method, parts.implied_oaep_digest, out);
     key_info(parts.raw_key_info, out);
     out.extend_from_slice(b"<xenc:CipherData><xenc:CipherValue>");
     base64_text(parts.cipher_value, out);
@@ -146,6 +148,11 @@ pub fn reference_list(data: &[&str], out: &mut Vec<u8>) {
 /// Parameters that equal the defaults are left out, except the digest of OAEP, which receivers
 /// expect to see (BSP 1.1 names it).
 pub fn encryption_method(method: &KeyEncryption, out: &mut Vec<u8>) {
+    method_of_key(method, false, out);
+}
+
+/// The same, where the default digest of OAEP may be `implied` (XML-Enc 1.1, 5.5.2).
+fn method_of_key(method: &KeyEncryption, implied: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<xenc:EncryptionMethod");
     uri_attribute("Algorithm", method.uri(), out);
     out.push(b'>');
@@ -157,7 +164,9 @@ pub fn encryption_method(method: &KeyEncryption, out: &mut Vec<u8>) {
             base64_text(&oaep.label, out);
             out.extend_from_slice(b"</xenc:OAEPparams>");
         }
-        parameter("ds:DigestMethod", "xmlns:ds", DSIG, oaep.digest.uri(), out);
+        if !(implied && oaep.digest == DigestAlgorithm::Sha1) {
+            parameter("ds:DigestMethod", "xmlns:ds", DSIG, oaep.digest.uri(), out);
+        }
         if *algorithm == KeyTransport::RsaOaep
             && let Some(mask) = DigestAlgorithm::mgf1_uri(oaep.mgf)
         {

@@ -58,16 +58,28 @@ pub fn der_encoded_key_value(key: &PublicKey, out: &mut Vec<u8>) {
 pub fn x509_certificates(certificates: &[Certificate], out: &mut Vec<u8>) {
     element("ds:X509Data", out, |out| {
         for certificate in certificates {
-            element("ds:X509Certificate", out, |out| {
-                base64_text(certificate.der(), out)
-            });
+            certificate_alone(certificate, out);
         }
+    });
+}
+
+fn certificate_alone(certificate: &Certificate, out: &mut Vec<u8>) {
+    element("ds:X509Certificate", out, |out| {
+        base64_text(certificate.der(), out)
     });
 }
 
 /// `ds:X509Data` with the issuer and serial number of `certificate`.
 pub fn x509_issuer_serial(certificate: &Certificate, out: &mut Vec<u8>) {
     issuer_serial(certificate.issuer(), certificate, out);
+}
+
+/// `ds:X509Data` with the issuer and serial number of `certificate`, and the certificate behind it.
+pub fn x509_issuer_serial_and_certificate(certificate: &Certificate, out: &mut Vec<u8>) {
+    element("ds:X509Data", out, |out| {
+        issuer_serial_alone(certificate.issuer(), certificate, out);
+        certificate_alone(certificate, out);
+    });
 }
 
 /// `ds:X509Data` with the issuer and serial number of `certificate`, the name in another style than
@@ -78,11 +90,15 @@ pub fn x509_issuer_serial_styled(certificate: &Certificate, style: NameStyle, ou
 
 fn issuer_serial(issuer: &str, certificate: &Certificate, out: &mut Vec<u8>) {
     element("ds:X509Data", out, |out| {
-        element("ds:X509IssuerSerial", out, |out| {
-            element("ds:X509IssuerName", out, |out| escape::text(issuer, out));
-            element("ds:X509SerialNumber", out, |out| {
-                escape::text(certificate.serial_decimal(), out)
-            });
+        issuer_serial_alone(issuer, certificate, out);
+    });
+}
+
+fn issuer_serial_alone(issuer: &str, certificate: &Certificate, out: &mut Vec<u8>) {
+    element("ds:X509IssuerSerial", out, |out| {
+        element("ds:X509IssuerName", out, |out| escape::text(issuer, out));
+        element("ds:X509SerialNumber", out, |out| {
+            escape::text(certificate.serial_decimal(), out)
         });
     });
 }

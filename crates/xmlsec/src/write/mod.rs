@@ -22,7 +22,7 @@ pub use encryption::{
 };
 pub use key_info::{
     der_encoded_key_value, key_name, key_value, x509_certificates, x509_issuer_serial,
-    x509_issuer_serial_styled, x509_ski,
+    x509_issuer_serial_and_certificate, x509_issuer_serial_styled, x509_ski,
 };
 pub use signature::{
     Apex, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts, signature,

@@ -498,6 +498,7 @@ fn encrypted_for(
             id: None,
             recipient: None,
             method: &KeyEncryption::Transport { algorithm, oaep },
+            implied_oaep_digest: false,
             raw_key_info: Some(&key_info),
             cipher_value: &cipher_value,
             data_references: &[],

@@ -383,7 +383,10 @@ pub(crate) fn write(
     escape::text(&user.name, out);
     put(out, &["</wsse:Username>"]);
     if let Some(uri) = kind.uri() {
-        put(out, &["<wsse:Password Type=\"", uri, "\">"]);
+        match policy.implied_text && kind == PasswordKind::Text {
+            true => put(out, &["<wsse:Password>"]),
+            false => put(out, &["<wsse:Password Type=\"", uri, "\">"]),
+        }
         if kind == PasswordKind::Digest {
             let nonce = nonce.as_ref().map_or(&[][..], |nonce| nonce);
             let created = created.as_deref().unwrap_or_default();

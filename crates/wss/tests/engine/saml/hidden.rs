@@ -113,6 +113,7 @@ pub(crate) fn wrapped_for(
             id: None,
             recipient: None,
             method: &KeyEncryption::Transport { algorithm, oaep },
+            implied_oaep_digest: false,
             raw_key_info: None,
             cipher_value: &cipher_value,
             data_references: &[],
