@@ -12,8 +12,10 @@ use crate::LearnError;
 use crate::answer::Answer;
 use crate::inner::InnerSignature;
 use crate::order::Order;
-use crate::outline::{Algorithms, Covered, Outline, Password, Reference};
+use crate::outline::{Algorithms, Covered, Outline, Reference};
 use crate::tables::KeyTables;
+use crate::user::{Password, TokenForm};
+use crate::written::Written;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +32,14 @@ pub(crate) struct Draft {
     /// Whether the sender signs before it encrypts.
     pub(crate) signs_first: bool,
     pub(crate) password: Option<Password>,
-    pub(crate) nonce: Option<(bool, bool)>,
+    pub(crate) token: Option<TokenForm>,
     pub(crate) algorithms: Algorithms,
     pub(crate) signed: Vec<String>,
     pub(crate) encrypted: Vec<String>,
     pub(crate) signature_reference: Option<Reference>,
     pub(crate) encryption_reference: Option<Reference>,
     pub(crate) order: Order,
+    pub(crate) written: Written,
     has_timestamp: bool,
     life: Option<SignedDuration>,
     has_expires: bool,
@@ -65,13 +68,14 @@ impl Draft {
             encrypts: outline.has_cipher_text,
             signs_first: outline.deciphered_first || outline.hides_items,
             password: outline.password,
-            nonce: outline.nonce,
+            token: outline.token,
             algorithms: outline.algorithms.clone(),
             signed: Vec::new(),
             encrypted: Vec::new(),
             signature_reference: outline.signature_reference,
             encryption_reference: outline.encryption_reference,
             order: outline.order.clone(),
+            written: outline.written.clone(),
             has_timestamp: outline.has_timestamp,
             life: life(outline),
             has_expires: outline.expires.is_some(),
@@ -170,6 +174,12 @@ impl Draft {
             self.order = Order::default();
             self.unsaid("the items of the Security header stand in several orders".to_owned());
         }
+        if self.forms(false) != other.forms(false) {
+            self.unsaid(
+                "the messages differ in prefix lists, in the digest of OAEP or in encrypted header blocks: those of the first are written"
+                    .to_owned(),
+            );
+        }
         self.algorithms.join(&other.algorithms);
         self.has_timestamp &= other.has_timestamp;
         self.has_expires &= other.has_expires;
@@ -200,6 +210,15 @@ impl Draft {
                 "{what} is signed, and no part names it: a policy can, by an XPath (sp:SignedElements)"
             )),
         }
+    }
+
+    /// Puts the signed parts into the order in which a signature names them.
+    pub(crate) fn order_signed(&mut self, order: &[&Covered]) {
+        let place = |part: &String| {
+            let is_it = |covered: &&Covered| matches!(covered, Covered::Part(name) if name == part);
+            order.iter().position(is_it).unwrap_or(usize::MAX)
+        };
+        self.signed.sort_by_key(place);
     }
 
     pub(crate) fn also_encrypted(&mut self, covered: &Covered) {
@@ -291,13 +310,9 @@ impl Draft {
         };
         line("mechanism", quoted(mechanism));
         self.protection().for_each(|(key, value)| line(key, value));
-        if side == Side::Sender {
-            for (key, reference) in self.key_references() {
-                match key {
-                    "" => line("key_reference", quoted(reference)),
-                    key => line(key, format!("{{ key_reference = {} }}", quoted(reference))),
-                }
-            }
+        if let Some(leaving) = self.leaving(side) {
+            let forms = leaving.forms(side == Side::Sender).into_iter();
+            forms.for_each(|(key, value)| line(key, value));
         }
         if let Some(arriving) = self.arriving(side) {
             arriving.on_arrival(&mut line);
@@ -368,6 +383,40 @@ impl Draft {
         }
     }
 
+    /// The messages that a side makes, if there are any.
+    fn leaving(&self, side: Side) -> Option<&Self> {
+        match side {
+            Side::Sender => Some(self),
+            Side::Receiver => self.answer.as_ref().and_then(Answer::secured),
+        }
+    }
+
+    /// The keys that say how messages of this form are written, and not how they are read. How
+    /// answers name keys is said with what else they have.
+    fn forms(&self, names_keys: bool) -> Vec<(&'static str, String)> {
+        let mut forms = Vec::new();
+        let (mut signature, mut encryption) = (Vec::new(), Vec::new());
+        let named = self.key_references().into_iter().filter(|_| names_keys);
+        for (table, name) in named {
+            let said = || format!("key_reference = {}", quoted(name));
+            match table {
+                "" => forms.push(("key_reference", quoted(name))),
+                "signature" => signature.push(said()),
+                _ => encryption.push(said()),
+            }
+        }
+        if self.signs {
+            signature.extend(self.written.of_signature());
+        }
+        if self.encrypts {
+            encryption.extend(self.written.of_encryption());
+        }
+        let tables = [("signature", signature), ("encryption", encryption)].into_iter();
+        let tables = tables.filter(|(_, said)| !said.is_empty());
+        forms.extend(tables.map(|(table, said)| (table, format!("{{ {} }}", said.join(", ")))));
+        forms
+    }
+
     /// The keys that say how messages of this form are read, and not how they are written.
     fn on_arrival(&self, line: &mut impl FnMut(&str, String)) {
         let unsigned: Vec<String> = self.unsigned().cloned().collect();
@@ -406,10 +455,16 @@ impl Draft {
 
     /// The value of `username_token`, where a password as text lacks what ours have.
     fn username_token(&self) -> Option<String> {
-        let (nonce, created) = self.nonce?;
-        let is_text = self.password == Some(Password::Text);
-        (is_text && !(nonce && created))
-            .then(|| format!("{{ nonce = {nonce}, created = {created} }}"))
+        let TokenForm {
+            nonce,
+            created,
+            implied_text,
+        } = self.token?;
+        let items = (!(nonce && created)).then(|| format!("nonce = {nonce}, created = {created}"));
+        let kind = implied_text.then(|| "implied_text = true".to_owned());
+        let said: Vec<String> = [items, kind].into_iter().flatten().collect();
+        let is_said = self.password == Some(Password::Text) && !said.is_empty();
+        is_said.then(|| format!("{{ {} }}", said.join(", ")))
     }
 
     /// The value of `header_order`, where our messages are to have another order than the usual.

@@ -11,21 +11,25 @@ use soapstone::{ForgetfulReplayCache, Memory, Opener};
 
 use crate::ROUNDS;
 use crate::draft::{Draft, Side};
-use crate::outline::{
-    Algorithms, Covered, Password, Reference, covered_name, is_sealed, nonce, password,
-};
+use crate::outline::{Algorithms, Covered, Reference, covered_name, is_sealed};
 use crate::tables::KeyTables;
+use crate::user::{Password, TokenForm, password};
+use crate::written::PrefixLists;
 
 /// What one opening showed.
 #[derive(Default)]
 struct Shown {
     signs: bool,
     signed: Vec<Covered>,
+    /// References by their places, and where they lead: to an element by its name, or to cipher
+    /// text.
+    order: Vec<(u32, Result<Covered, NodeId>)>,
     encrypted: Vec<Covered>,
     algorithms: Algorithms,
     signature_reference: Option<Reference>,
     password: Option<Password>,
-    nonce: Option<(bool, bool)>,
+    token: Option<TokenForm>,
+    prefixes: Option<PrefixLists>,
     /// Cipher text that is signed.
     sealed: Vec<NodeId>,
     /// What was in cipher text.
@@ -52,6 +56,8 @@ impl OperationObserver for Shown {
                 let element = document.element(signature.node);
                 self.signs = true;
                 self.algorithms.join(&Algorithms::of(element));
+                self.prefixes
+                    .get_or_insert_with(|| PrefixLists::of(element));
                 let info = signature.key_info.map(|info| document.element(info));
                 if let (Some(info), Some(security)) = (info, element.parent()) {
                     self.signature_reference
@@ -64,8 +70,10 @@ impl OperationObserver for Shown {
                 refused: None,
                 ..
             } => {
+                let place = document.element(reference.node).range().start;
                 if is_sealed(document.element(target)) {
                     self.sealed.push(target);
+                    self.order.push((place, Err(target)));
                     return;
                 }
                 let is_of_token = document
@@ -76,6 +84,7 @@ impl OperationObserver for Shown {
                     true => Covered::Part("Token".to_owned()),
                     false => covered_name(document.element(target)),
                 };
+                self.order.push((place, Ok(covered.clone())));
                 self.signed.push(covered);
             }
             Event::Decryption {
@@ -94,7 +103,7 @@ impl OperationObserver for Shown {
                     self.signs |= element.is(DS, "Signature");
                     if element.is(WSSE, "UsernameToken") {
                         self.password = Some(password(*element));
-                        self.nonce = Some(nonce(*element));
+                        self.token = Some(TokenForm::of(*element));
                     }
                 }
                 let covered = deciphered(data, &plaintext);
@@ -183,7 +192,8 @@ fn learn_from(draft: &mut Draft, shown: &Shown) {
     }
     draft.signs |= shown.signs;
     draft.password = draft.password.or(shown.password);
-    draft.nonce = draft.nonce.or(shown.nonce);
+    draft.token = draft.token.or(shown.token);
+    draft.written.also_signed(shown.prefixes.as_ref());
     draft.algorithms.join(&shown.algorithms);
     if draft.signature_reference.is_none() {
         draft.signature_reference = shown.signature_reference;
@@ -196,4 +206,15 @@ fn learn_from(draft: &mut Draft, shown: &Shown) {
         .encrypted
         .iter()
         .for_each(|covered| draft.also_encrypted(covered));
+    // They are verified in another order.
+    let mut order: Vec<_> = shown.order.iter().collect();
+    order.sort_by_key(|(place, _)| *place);
+    let order = order.into_iter().flat_map(|(_, target)| match target {
+        Ok(covered) => vec![covered],
+        Err(sealed) => {
+            let inside = shown.unsealed.iter().filter(|(node, _)| node == sealed);
+            inside.map(|(_, covered)| covered).collect()
+        }
+    });
+    draft.order_signed(&order.collect::<Vec<_>>());
 }

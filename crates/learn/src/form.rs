@@ -3,7 +3,7 @@
 //! The rule kept here: what differs between two messages of one sender is no form.
 
 use soapstone::wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, XENC};
-use soapstone::wss::{Envelope, EnvelopeError};
+use soapstone::wss::{Envelope, EnvelopeError, SecurityHeader};
 use soapstone::xml::{Buffers, Element, Limits};
 
 /// Attributes whose value is part of the form.
@@ -35,6 +35,26 @@ pub fn difference(sample: &[u8], ours: &[u8]) -> Result<Vec<String>, EnvelopeErr
     let mut told = Vec::new();
     compare(sample.document().root(), ours.document().root(), &mut told);
     Ok(told)
+}
+
+/// The message without its Security header, as its sender had it before it was signed; `None` where
+/// cipher text is in it, or no Security header. Prefix lists depend on what the Envelope declares,
+/// and of that a receiver passes on no more than was proven.
+///
+/// # Errors
+///
+/// It is no SOAP envelope.
+pub fn unsecured(sample: &[u8]) -> Result<Option<Vec<u8>>, EnvelopeError> {
+    let envelope = Envelope::parse(sample.to_vec(), &Limits::default(), &mut Buffers::default())?;
+    let document = envelope.document();
+    let has_cipher_text = document.elements_named(XENC, "EncryptedData").next();
+    let headers = SecurityHeader::all(&envelope);
+    let header = headers.first().filter(|_| has_cipher_text.is_none());
+    Ok(header.map(|header| {
+        let cut = document.element(header.node()).range();
+        let bytes = document.bytes();
+        [&bytes[..cut.start as usize], &bytes[cut.end as usize..]].concat()
+    }))
 }
 
 fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
@@ -71,6 +91,9 @@ fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
     {
         return;
     }
+    if sample.is(DS, "SignedInfo") {
+        compare_order(sample, ours, &place, told);
+    }
     let (theirs, mine) = (compared(sample), compared(ours));
     let names = |list: &[Element<'_>]| -> Vec<String> {
         list.iter().map(|one| one.local().to_owned()).collect()
@@ -94,6 +117,41 @@ fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
             ));
         }
     }
+}
+
+/// Compares where the references of two signatures lead, in their order.
+fn compare_order(sample: Element<'_>, ours: Element<'_>, place: &str, told: &mut Vec<String>) {
+    let (theirs, mine) = (targets(sample), targets(ours));
+    if theirs.len() == mine.len() && theirs != mine {
+        told.push(format!(
+            "{place}: the references of the sample lead to {}, ours to {}",
+            listed(&theirs),
+            listed(&mine)
+        ));
+    }
+}
+
+/// The names of the elements to which the references of a signature lead. What cipher text hides
+/// has none.
+fn targets(info: Element<'_>) -> Vec<String> {
+    let references = info.children().filter(|it| it.is(DS, "Reference"));
+    let named = references.map(|reference| {
+        let uri = reference.attribute("", "URI").unwrap_or_default();
+        let id = uri.strip_prefix('#').unwrap_or(&uri);
+        let has_it = |element: &Element<'_>| {
+            let mut ids = element
+                .attributes()
+                .filter(|it| it.local().eq_ignore_ascii_case("id"));
+            ids.any(|it| it.value() == id)
+        };
+        let mut all = info.document().root().descendants();
+        let target = all.find(has_it);
+        target.map_or_else(
+            || "cipher text".to_owned(),
+            |target| target.local().to_owned(),
+        )
+    });
+    named.collect()
 }
 
 /// The children of the same name, the first with the first: what stands elsewhere or is not there

@@ -29,6 +29,8 @@ mod inner;
 mod order;
 mod outline;
 mod tables;
+mod user;
+mod written;
 
 use std::fmt;
 
@@ -37,7 +39,7 @@ use soapstone::config::Problems;
 use soapstone::wss::EnvelopeError;
 
 pub use description::Described;
-pub use form::difference;
+pub use form::{difference, unsecured};
 pub use tables::KeyTables;
 
 use draft::Draft;

@@ -10,13 +10,15 @@ use soapstone::crypto::{
     SignatureAlgorithm,
 };
 use soapstone::wss::names::{
-    DS, PASSWORD_TEXT, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC, XENC11,
+    DS, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC, XENC11,
 };
 use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time};
 use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
 
 use crate::inner::InnerSignature;
 use crate::order::Order;
+use crate::user::{Password, TokenForm, password};
+use crate::written::Written;
 
 /// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
 const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
@@ -181,6 +183,9 @@ impl Reference {
         match (first.namespace(), first.local()) {
             (DS, "KeyName") => Self::Known("key-name"),
             (DS, "X509Data") => Self::Known(match first.children().next().map(|it| it.local()) {
+                Some("X509IssuerSerial") if holds_certificate(first) => {
+                    "x509-issuer-serial-certificate"
+                }
                 Some("X509IssuerSerial") => "x509-issuer-serial",
                 Some("X509SKI") => "x509-ski",
                 _ => "x509-data",
@@ -207,10 +212,10 @@ impl Reference {
                 let name = first.descendants().find(names);
                 // As .NET writes a name with a comma.
                 let is_quoted = name.is_some_and(|name| name.text().contains('"'));
-                Self::Known(if is_quoted {
-                    "issuer-serial-quoted"
-                } else {
-                    "issuer-serial"
+                Self::Known(match is_quoted {
+                    _ if holds_certificate(first) => "issuer-serial-certificate",
+                    true => "issuer-serial-quoted",
+                    false => "issuer-serial",
                 })
             }
             (DS, "KeyName") => Self::Known("key-name"),
@@ -248,12 +253,9 @@ impl Reference {
     }
 }
 
-/// How the password of a `wsse:UsernameToken` travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Password {
-    Digest,
-    Text,
-    None,
+/// Whether a `ds:X509Data` has a certificate beside a name of it.
+fn holds_certificate(data: Element<'_>) -> bool {
+    data.child(DS, "X509Certificate").is_some()
 }
 
 /// What stands in a message.
@@ -269,8 +271,8 @@ pub(crate) struct Outline {
     pub(crate) expires: Option<Timestamp>,
     /// Of a token that is not enciphered.
     pub(crate) password: Option<Password>,
-    /// Whether such a token has a nonce and the time of its making.
-    pub(crate) nonce: Option<(bool, bool)>,
+    /// What else such a token has.
+    pub(crate) token: Option<TokenForm>,
     pub(crate) has_signature: bool,
     pub(crate) signatures: usize,
     /// Cipher text anywhere in the message.
@@ -285,6 +287,7 @@ pub(crate) struct Outline {
     pub(crate) algorithms: Algorithms,
     pub(crate) signature_reference: Option<Reference>,
     pub(crate) encryption_reference: Option<Reference>,
+    pub(crate) written: Written,
     /// The parts that the first signature names.
     pub(crate) signed: Vec<Covered>,
     /// Attributes without a namespace that are ids of what is signed.
@@ -406,7 +409,7 @@ impl Outline {
             created: moment(timestamp.or(user), "Created"),
             expires: moment(timestamp, "Expires"),
             password: user.map(password),
-            nonce: user.map(nonce),
+            token: user.map(TokenForm::of),
             has_signature: signature.is_some(),
             signatures: header
                 .items()
@@ -428,6 +431,7 @@ impl Outline {
                 .and_then(key_info)
                 .map(|info| Reference::of(info, security)),
             encryption_reference: encryption_info.map(|info| Reference::of(info, security)),
+            written: Written::of(security),
             signed,
             ids,
             encrypted: cipher_text
@@ -470,23 +474,6 @@ fn demanding(envelope: &Envelope) -> Vec<String> {
 
 fn key_info(element: Element<'_>) -> Option<Element<'_>> {
     element.child(DS, "KeyInfo")
-}
-
-pub(crate) fn password(token: Element<'_>) -> Password {
-    match token.child(WSSE, "Password") {
-        None => Password::None,
-        Some(password) => match password.attribute("", "Type") {
-            Some(kind) if kind.rsplit('#').next() == Some("PasswordDigest") => Password::Digest,
-            Some(kind) if kind == PASSWORD_TEXT => Password::Text,
-            _ => Password::Text,
-        },
-    }
-}
-
-/// Whether a `wsse:UsernameToken` has a nonce, and the time of its making.
-pub(crate) fn nonce(token: Element<'_>) -> (bool, bool) {
-    let has = |namespace, local| token.child(namespace, local).is_some();
-    (has(WSSE, "Nonce"), has(WSU, "Created"))
 }
 
 /// The parts that a signature names. Attributes without a namespace that name one go to `ids`.

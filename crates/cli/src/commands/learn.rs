@@ -12,7 +12,7 @@ use soapstone::config::{EndpointConfig, read_beside};
 use soapstone::policy::{PolicyDocument, PolicyLimits};
 use soapstone::xml::Limits;
 use soapstone::{ForgetfulReplayCache, Memory, Opener, Securer};
-use soapstone_learn::{Described, KeyTables, LearnError, Learned, difference, learn};
+use soapstone_learn::{Described, KeyTables, LearnError, Learned, difference, learn, unsecured};
 
 use crate::failure::{Failure, REFUSED};
 use crate::files::{self, Existing};
@@ -286,13 +286,16 @@ fn tell_difference(
     let config = EndpointConfig::from_text(&text, keys.file(), &environment)?;
     let opener = Opener::from_config(&config)?;
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let plain = opener.open(sample.to_vec(), memory).map_err(|rejected| {
+    let opened = opener.open(sample.to_vec(), memory).map_err(|rejected| {
         Failure::new(format_args!("the sample cannot be opened: {rejected}"))
     })?;
+    let plain = unsecured(sample).map_err(Failure::new)?;
     let securer = Securer::from_file(ours, &environment)?;
-    let secured = securer.secure(plain.bytes).map_err(|error| {
-        Failure::file(ours, format_args!("the message cannot be secured: {error}"))
-    })?;
+    let secured = securer
+        .secure(plain.unwrap_or(opened.bytes))
+        .map_err(|error| {
+            Failure::file(ours, format_args!("the message cannot be secured: {error}"))
+        })?;
     let told = difference(sample, &secured.bytes).map_err(Failure::new)?;
     if told.is_empty() {
         files::print("no difference but in values\n")?;
