@@ -29,11 +29,12 @@ X509 = (SIGNATURE, TRANSPORT, AGREEMENT)
 # alone.
 FORMS = {
     "direct": BY_CERTIFICATE, "pki-path": BY_CERTIFICATE, "ski": BY_CERTIFICATE, "thumbprint": BY_CERTIFICATE,
-    "issuer-serial": BY_CERTIFICATE, "issuer-serial-quoted": BY_CERTIFICATE, "embedded": BY_CERTIFICATE,
-    "key-name": (*BY_CERTIFICATE, HMAC, CIPHER), "x509-data": X509, "x509-ski": X509, "x509-issuer-serial": X509, "key-value": X509,
+    "issuer-serial": BY_CERTIFICATE, "issuer-serial-quoted": BY_CERTIFICATE, "issuer-serial-certificate": X509,
+    "embedded": BY_CERTIFICATE, "key-name": (*BY_CERTIFICATE, HMAC, CIPHER), "x509-data": X509, "x509-ski": X509,
+    "x509-issuer-serial": X509, "x509-issuer-serial-certificate": X509, "key-value": X509,
     "encrypted-key-sha1": (HMAC, CIPHER),
 }  # fmt: skip
-BARE = ("key-name", "x509-data", "x509-ski", "x509-issuer-serial")
+BARE = ("key-name", "x509-data", "x509-ski", "x509-issuer-serial", "x509-issuer-serial-certificate")
 # The rule of the profile that forbids a form: of a signature's ds:KeyInfo, and of that of cipher
 # text.
 FORBIDDEN = {

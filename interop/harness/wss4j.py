@@ -115,6 +115,7 @@ def cases():
         )  # fmt: skip
     yield from agreements()
     yield from derivations()
+    yield from forms()
 
 
 def derivations():
@@ -124,6 +125,18 @@ def derivations():
         name = "Basic128GCMEcdhEs"
         case = Case("sign-encrypt", name, signer="p256", recipient="p256", ours=wanted, theirs={"bsp": "no"})
         yield f"sign-encrypt {name}, recipient by {reference}, no derivation info", case
+
+
+def forms():
+    """Forms of ours that WSS4J writes as well: prefix lists, and the digest of OAEP that is the default."""
+    listing = {"signature": {"inclusive_prefixes": True}}
+    parts = {"signed": ["Body", "Timestamp", "Token", ADDRESSING]}
+    for mechanism in ("sign", "sign-encrypt", "encrypt-sign"):
+        yield f"{mechanism} Basic128GCM, prefix lists", Case(mechanism, "Basic128GCM", ours={**listing, **parts})
+    named = {"signature": {"inclusive_prefixes": ["soap"]}}
+    yield "sign Basic128GCM, named prefixes", Case("sign", "Basic128GCM", ours={**named, **parts})
+    implied = {"encryption": {"implied_digest": True}}
+    yield "sign-encrypt Basic256, implied digest", Case("sign-encrypt", "Basic256", ours={**implied, **listing})
 
 
 def sent_by_wss4j():

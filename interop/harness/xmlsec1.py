@@ -204,6 +204,46 @@ def _messages(programs):
 
             version = "SOAP 1.1" if soap == envelopes.SOAP11 else "SOAP 1.2"
             programs.report.check("xmlsec1", f"{mechanism} {suite}, {version}", "soapstone -> xmlsec1", test)
+    _prefix_lists(programs)
+
+
+# Declarations of an Envelope, and of a Header: those of the message alone, others that nothing
+# uses, and prefixes of ours that mean something else. No namespace has a character to
+# escape: libxml2 writes it into canonical forms as it is (against Canonical XML 1.0, 2.3).
+SCOPES = {
+    "plain": ("", ""),
+    "declared around": (' xmlns:x="urn:x" xmlns="urn:d" xmlns:a="urn:a"', ' xmlns:x="urn:other" xmlns:z="urn:z"'),
+    "our prefixes": (
+        f' xmlns:ds="{DSIG}" xmlns:ec="{EXCLUSIVE}" xmlns:wsu="{envelopes.WSU}"', ' xmlns:wsse="urn:wsse" xmlns:xenc="urn:xenc"',
+    ),
+}  # fmt: skip
+
+
+def _prefix_lists(programs):
+    """Our prefix lists: another program canonicalizes each signed element, and SignedInfo."""
+    keys = programs.keys
+    addressing = "http://www.w3.org/2005/08/addressing"
+    signed = ["Body", "Timestamp", "Token", f"{{{addressing}}}To"]
+    wsse = envelopes.WSU.replace("utility", "secext")
+    elements = [f"{envelopes.SOAP11}:Body", f"{envelopes.WSU}:Timestamp", f"{wsse}:BinarySecurityToken", f"{addressing}:To"]
+    ids = [word for element in elements for word in ("--id-attr:Id", element)]
+    for scope, (envelope, header) in SCOPES.items():
+        for prefixes in (True, ["soap", "#default", "x"]):
+            plain, secured = programs.path("plain.xml"), programs.path("secured.xml")
+            text = envelopes.books(3).decode()
+            text = text.replace("><soap:Header>", f"{envelope}><soap:Header{header}>", 1)
+            plain.write_bytes(text.encode())
+
+            def test(plain=plain, secured=secured, prefixes=prefixes):
+                endpoint = Endpoint("sign", suite="Basic128GCM", signed=signed, signature={"inclusive_prefixes": prefixes})
+                endpoint.ours(keys, "client")
+                must(programs.soapstone, "secure", "--config", endpoint.write(programs.folder), plain, "-o", secured)
+                if b"PrefixList=" not in secured.read_bytes():
+                    raise Failure("expected a prefix list")
+                must("xmlsec1", "verify", *ids, "--pubkey-cert-pem", keys.certificate("client"), secured)
+
+            listed = "in scope" if prefixes is True else "named"
+            programs.report.check("xmlsec1", f"prefix lists, {listed}, {scope}", "soapstone -> xmlsec1", test)
 
 
 
