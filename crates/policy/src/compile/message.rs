@@ -221,7 +221,7 @@ impl Message<'_> {
                 SymmetricToken::Password(PasswordKeyPolicy::default())
             }
             _ => {
-                if !certificate(token, problems) {
+                if !self.certificate(token, problems) {
                     return;
                 }
                 match self.direction {
@@ -370,7 +370,20 @@ impl Message<'_> {
         if is_initiator && token.kind.is_assertion() {
             return Some(token);
         }
-        certificate(token, problems).then_some(token)
+        self.certificate(token, problems).then_some(token)
+    }
+
+    /// Checks that a token is a certificate, or the key of one, that the binding can protect as it
+    /// says.
+    pub(super) fn certificate(&self, token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
+        let binding = self.requirements.binding.as_ref().map(Binding::properties);
+        let protects = binding.is_some_and(|properties| properties.protect_tokens);
+        if protects && matches!(token.kind, TokenKind::KeyValue) {
+            let reason = "a key that is written out is no token that a signature could cover: leave sp:ProtectTokens out";
+            problems.push(refused(token, reason));
+            return false;
+        }
+        certificate(token, problems)
     }
 
     pub(super) fn name(&self, token: &Token, problems: &mut Vec<PolicyProblem>) -> KeyReference {
@@ -378,8 +391,12 @@ impl Message<'_> {
         reference(token, self.carries(token), wss, problems)
     }
 
-    /// Whether this message carries the token itself.
+    /// Whether this message carries the token itself. A key that is written out stands in the
+    /// references to it, whatever its inclusion says.
     pub(super) fn carries(&self, token: &Token) -> bool {
+        if matches!(token.kind, TokenKind::KeyValue) {
+            return false;
+        }
         match self.direction {
             Direction::Request => token.inclusion.in_requests(),
             Direction::Response { .. } => token.inclusion.in_responses(),

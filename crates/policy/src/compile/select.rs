@@ -11,6 +11,7 @@ use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::node::Place;
 use crate::problem::PolicyProblem;
+use crate::requirements::wants_key_value;
 use crate::wsdl::{PolicySubject, SubjectAlternative};
 
 /// Which part of a WSDL is meant. What is not named must be the only one there is, or be the same
@@ -276,8 +277,13 @@ impl PolicyDocument {
         }
         let alternatives = self.alternatives(subject)?;
         let strongest = alternatives.iter().map(strength).max();
+        // WCF makes such a key for one message, and lets it be: it proves nobody. Where a policy
+        // does without, none is demanded.
+        let (with_keys, without): (Vec<_>, Vec<_>) = alternatives
+            .iter()
+            .partition(|one| wants_key_value(&one.request) || wants_key_value(&one.response));
         let mut best: Option<Vec<PolicyProblem>> = None;
-        for alternative in &alternatives {
+        for alternative in without.into_iter().chain(with_keys) {
             if Some(strength(alternative)) != strongest {
                 continue;
             }

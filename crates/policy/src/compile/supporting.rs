@@ -14,8 +14,8 @@ use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, has_proof_key, has_public_key, items,
-    kerberos, password, refused, user_with_key, why_not,
+    TOKEN_INSIDE, assertion, derived_keys, has_proof_key, has_public_key, items, kerberos,
+    password, refused, user_with_key, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -54,7 +54,7 @@ pub(super) fn refuse_of_answers(
 
 /// Whether a certificate endorses messages.
 fn is_endorsed_by_certificate(requirements: &Requirements) -> bool {
-    let by_certificate = |token: &Token| matches!(token.kind, TokenKind::X509 { .. });
+    let by_certificate = |token: &Token| token.kind.is_certificate();
     let mut supporting = requirements.supporting.iter();
     supporting.any(|one| one.kind.endorsing && one.tokens.iter().any(by_certificate))
 }
@@ -96,7 +96,7 @@ impl Message<'_> {
                     TokenKind::Username { .. } => {
                         self.endorse_by_user(supporting, token, policy, problems);
                     }
-                    TokenKind::X509 { .. } if supporting.kind.endorsing => {
+                    kind if kind.is_certificate() && supporting.kind.endorsing => {
                         self.endorse(supporting, token, policy, problems);
                     }
                     kind if kind.is_context() && supporting.kind.endorsing => {
@@ -114,6 +114,10 @@ impl Message<'_> {
                     TokenKind::X509 { .. } => {
                         let reason =
                             "a certificate that signs nothing proves nothing: let it endorse";
+                        problems.push(refused(token, reason));
+                    }
+                    TokenKind::KeyValue => {
+                        let reason = "a key that signs nothing proves nothing: let it endorse";
                         problems.push(refused(token, reason));
                     }
                     _ => problems.push(refused(token, why_not(token))),
@@ -203,7 +207,7 @@ impl Message<'_> {
         };
         let by_connection = matches!(self.requirements.binding, Some(Binding::Transport(_)));
         by_connection
-            || initiator.is_some_and(|token| matches!(token.kind, TokenKind::X509 { .. }))
+            || initiator.is_some_and(|token| token.kind.is_certificate())
             || is_endorsed_by_certificate(self.requirements)
     }
 
@@ -292,7 +296,7 @@ impl Message<'_> {
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
-        if !certificate(token, problems) {
+        if !self.certificate(token, problems) {
             return;
         }
         // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its
@@ -510,7 +514,9 @@ impl Message<'_> {
             problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
-        if endorsing.key.reference().holds_certificate() && (kind.signed || kind.encrypted) {
+        let reference = endorsing.key.reference();
+        let is_inside = reference.holds_certificate() || reference == KeyReference::KeyValue;
+        if is_inside && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }

@@ -22,11 +22,15 @@ pub(super) fn refused(token: &Token, reason: &'static str) -> PolicyProblem {
     )
 }
 
-/// Checks that a token is a certificate of a kind that messages carry.
+/// Checks that a token is a certificate of a kind that messages carry, or the key of one.
 pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
-    let TokenKind::X509 { form } = &token.kind else {
-        problems.push(refused(token, why_not(token)));
-        return false;
+    let form = match &token.kind {
+        TokenKind::X509 { form } => form,
+        TokenKind::KeyValue => return key_value(token, problems),
+        _ => {
+            problems.push(refused(token, why_not(token)));
+            return false;
+        }
     };
     let known = |form: &String| form.contains("V3") || form.contains("PkiPath");
     if !form.as_ref().is_none_or(known) {
@@ -39,6 +43,23 @@ pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> b
         return false;
     }
     true
+}
+
+/// Checks that nothing is said of a key that is written out but the key (WS-SecurityPolicy 1.3,
+/// 5.4.11). Whose it is, the certificate says that the endpoint knows for it.
+fn key_value(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
+    let wrong = [
+        (token.issuer.is_some(), ISSUERS),
+        (
+            !token.references.is_empty(),
+            "a key that is written out is named by itself alone",
+        ),
+    ];
+    let found = wrong.into_iter().find(|(is_wrong, _)| *is_wrong);
+    if let Some((_, reason)) = found {
+        problems.push(refused(token, reason));
+    }
+    found.is_none()
 }
 
 /// What is accepted of an assertion that a policy wants, as far as the policy says it: whose it may
@@ -103,7 +124,10 @@ pub(super) fn assertion(
 /// Whether keys are to be derived of an assertion whose key does nothing that a derived key could
 /// do: from a private key nothing is derived.
 fn derives_in_vain(token: &Token, holder: HolderUse, policy: &Policy) -> bool {
-    let endorses = holder == HolderUse::Endorses && has_proof_key(token);
+    // WCF demands them of every token, and derives of symmetric keys alone: a private key that
+    // endorses shows more than one that is derived.
+    let has_key = has_proof_key(token) || has_public_key(token);
+    let endorses = holder == HolderUse::Endorses && has_key;
     token.derived_keys.is_some() && !endorses && policy.signs_with() != Some(KeyBinding::Assertion)
 }
 
@@ -271,13 +295,14 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         }
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",
-        (_, "KeyValueToken" | "RsaToken") => "a bare key proves nobody",
+        (_, "RsaToken") => "a bare key proves nobody",
         (_, "SslContextToken") => "TLS within SOAP messages is not supported",
         (TokenKind::Username { .. }, _) => {
             "a user's password gives the key of a symmetric binding, or one that endorses"
         }
         (TokenKind::Https { .. }, _) => "HTTPS protects connections, not messages",
         (TokenKind::X509 { .. }, _) => "a certificate cannot be used for this",
+        (TokenKind::KeyValue, _) => "a key that is written out cannot be used for this",
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
             "a security context protects messages in a symmetric binding, or endorses them"
         }
@@ -296,6 +321,9 @@ pub(super) fn reference(
     wss: Option<&Wss>,
     problems: &mut Vec<PolicyProblem>,
 ) -> KeyReference {
+    if matches!(token.kind, TokenKind::KeyValue) {
+        return KeyReference::KeyValue;
+    }
     let demanded = |demand: ReferenceDemand| token.references.contains(&demand);
     if demanded(ReferenceDemand::External) {
         problems.push(refused(

@@ -28,6 +28,7 @@ pub use options::{Trust, TrustVersion, Wss};
 pub use parts::{ElementsDemand, HeaderDemand, PartsDemand, PathDemand};
 pub use suite::AlgorithmSuite;
 pub(crate) use suite::{CXF_SUITE_NAMES, suite_in_namespace_of_cxf};
+pub(crate) use token::wants_key_value;
 
 use crate::alternative::{Alternative, Assertion};
 use crate::names::{
@@ -42,9 +43,10 @@ const BESIDE_BINDING: &str = "beside the binding, not in it";
 /// Where the properties of bindings belong (WS-SecurityPolicy 1.3, 7).
 const IN_BINDING: &str = "in the binding, not beside it";
 
-/// Why a token that stands in no other assertion is not obeyed (WS-SecurityPolicy 1.3, 5): it says
-/// nothing of messages.
-const TOKEN_ALONE: &str = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none";
+/// Why a token that stands in no other assertion is not obeyed. It says what to use, and the
+/// assertion around it says for what (WS-SecurityPolicy 1.3, 5, 7 and 8). No policy subject has a
+/// token alone (Appendix A).
+const TOKEN_ALONE: &str = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none (WS-SecurityPolicy 1.3, 7 and 8)";
 
 /// Namespaces in which policies ask for addressing headers.
 const ADDRESSING: [&str; 4] = [

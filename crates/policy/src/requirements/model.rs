@@ -275,11 +275,18 @@ pub enum TokenKind {
         /// The form that is named.
         form: Option<KerberosForm>,
     },
-    /// A kind that is read and not supported: Rel, SpnegoContext, KeyValue.
+    /// `sp:KeyValueToken` (5.4.11): a key that is written out in the references to it.
+    KeyValue,
+    /// A kind that is read and not supported: Rel, SpnegoContext.
     Other,
 }
 
 impl TokenKind {
+    /// Whether it is a certificate, or the key of one that the endpoint knows.
+    pub(crate) fn is_certificate(&self) -> bool {
+        matches!(self, Self::X509 { .. } | Self::KeyValue)
+    }
+
     /// Whether it is an assertion of SAML, wherever that comes from.
     pub(crate) fn is_assertion(&self) -> bool {
         matches!(self, Self::Saml { .. } | Self::Issued(_))

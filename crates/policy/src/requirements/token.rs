@@ -11,19 +11,21 @@ use super::model::{
     DerivedKeyDemand, Inclusion, PasswordDemand, ReferenceDemand, Requirements, Token, TokenKind,
 };
 use super::reading::{is_security, nested, refuse_beside};
-use crate::alternative::Assertion;
+use crate::alternative::{Alternative, Assertion};
 use crate::names::{Name, SecurityPolicyVersion};
 use crate::problem::{PolicyProblem, ProblemKind};
 
 /// Token assertions that are read and not supported, whatever is in them. The last two are
 /// Microsoft's.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 4] = [
     "RelToken",
     "SpnegoContextToken",
-    "KeyValueToken",
     "SslContextToken",
     "RsaToken",
 ];
+
+/// A key that is written out in the references to it.
+const KEY_VALUE: &str = "KeyValueToken";
 
 impl Token {
     pub(super) fn read(
@@ -65,6 +67,7 @@ impl Token {
                 client_certificate: https_attribute(assertion, problems),
                 authentication: None,
             },
+            KEY_VALUE => TokenKind::KeyValue,
             other if OTHERS.contains(&other) => TokenKind::Other,
             _ => {
                 problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
@@ -231,6 +234,7 @@ impl TokenKind {
                     problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
                 }
             }
+            Self::KeyValue => return local == "RsaKeyValue",
             Self::Issued(_) => return false,
             // The token as a whole is refused later.
             Self::Other => {}
@@ -261,6 +265,15 @@ fn version_of(name: &Name) -> Option<SecurityPolicyVersion> {
 /// Whether an assertion of this name is a token.
 pub(super) fn names_token(name: &Name) -> bool {
     version_of(name).is_some() && name.local.ends_with("Token")
+}
+
+/// Whether an alternative wants a key that is written out, in whatever place.
+pub(crate) fn wants_key_value(alternative: &Alternative) -> bool {
+    alternative.assertions.iter().any(|assertion| {
+        let name = assertion.name();
+        (name.security_version().is_some() && &*name.local == KEY_VALUE)
+            || assertion.nested().is_some_and(wants_key_value)
+    })
 }
 
 /// Whether `assertion` is one of WS-SecurityPolicy or a token of Microsoft's; adds the problem if

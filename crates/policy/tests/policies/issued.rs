@@ -202,17 +202,24 @@ fn the_symmetric_key_of_an_issued_token_endorses() {
     );
 }
 
-/// A private key that endorses is the holder's own: nothing is derived from it.
+/// A private key that endorses is the holder's own: nothing is derived from it. WCF demands it all
+/// the same, and signs with that key.
 #[test]
 fn no_key_is_derived_from_a_public_key_that_endorses() {
-    for template in [key("PublicKey"), String::new()] {
-        let token = issued(&template, "<sp:RequireDerivedKeys/>");
+    let endorsing = |template: &str| {
+        let token = issued(template, "<sp:RequireDerivedKeys/>");
         let endorsing = nest("EndorsingSupportingTokens", &token);
-        let binding = asymmetric(&suite("Basic256"));
-        let (name, reason) = not_supported(&format!("{binding}{SIGNED_BODY}{endorsing}"));
-        let expected = "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding, or endorses them";
-        assert_eq!((name.as_str(), reason), ("IssuedToken", expected));
-    }
+        format!("{}{SIGNED_BODY}{endorsing}", asymmetric(&suite("Basic256")))
+    };
+    let found = agreement(&endorsing(&key("PublicKey")));
+    let wanted = found.request.assertion().expect("an assertion");
+    assert_eq!(wanted.holder, HolderUse::Endorses);
+    let mut tokens = found.request.endorsing();
+    let token = tokens.next().expect("a token that endorses");
+    assert!(token.key.derived_keys().is_none(), "{token:?}");
+    let (name, reason) = not_supported(&endorsing(""));
+    let expected = "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding, or endorses them";
+    assert_eq!((name.as_str(), reason), ("IssuedToken", expected));
 }
 
 /// A template says that the token has a key: then no bearer's will do.
@@ -319,7 +326,7 @@ fn claims_beside_a_template_are_asked_for() {
 fn a_token_that_stands_alone_is_refused_by_name() {
     for name in ["IssuedToken", "SamlToken", "KerberosToken", "X509Token"] {
         let (found, reason) = not_supported(&token(name, "AlwaysToRecipient", ""));
-        let expected = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none";
+        let expected = "a token has its use from the assertion around it, a binding or supporting tokens, and here is none (WS-SecurityPolicy 1.3, 7 and 8)";
         assert_eq!((found.as_str(), reason), (name, expected));
     }
 }

@@ -11,6 +11,7 @@ mod endorsements;
 mod endorsing_contexts;
 mod issued;
 mod kerberos;
+mod key_values;
 mod normal_forms;
 mod notices;
 mod operations;

@@ -51,7 +51,7 @@ fn every_problem_is_reported_not_only_the_first() {
 
 #[test]
 fn tokens_that_messages_cannot_carry_are_refused_each_by_name() {
-    for name in ["RelToken", "SpnegoContextToken", "KeyValueToken"] {
+    for name in ["RelToken", "SpnegoContextToken"] {
         let supporting = nest("SupportingTokens", &token(name, "AlwaysToRecipient", ""));
         let binding = asymmetric(&suite("Basic256"));
         let (refused, _) = not_supported(&format!("{binding}{SIGNED_BODY}{supporting}"));
