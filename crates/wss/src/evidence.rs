@@ -185,7 +185,8 @@ pub struct AssertionEvidence {
     pub assertion: Assertion,
     /// How it was confirmed that the message is of its subject.
     pub confirmed: Option<ConfirmationMethod>,
-    /// Whether the client certificate of the connection has the key of its holder.
+    /// Whether the client certificate of the connection has a key of the confirmation that
+    /// confirmed it.
     pub held_by_connection: bool,
     /// When it ends, as it says or by its age, or the confirmation that confirmed it, if that is
     /// earlier.

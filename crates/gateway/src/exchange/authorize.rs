@@ -107,7 +107,7 @@ pub(super) fn authorize_token(
 ) -> Result<(), EndpointError> {
     let proven = match (&answer.token, &*answer.requester) {
         (Some(RequesterToken::Kerberos { client, .. }), _) => Proven::Kerberos(client.clone()),
-        (Some(RequesterToken::Assertion(_)), _) => Proven::Nobody,
+        (Some(RequesterToken::Assertion { .. }), _) => Proven::Nobody,
         (None, ContextOwner::Certificate(certificate)) => Proven::Certificate(certificate.clone()),
         (None, ContextOwner::User(user)) => Proven::User(user.clone()),
         (None, ContextOwner::Kerberos { client, .. }) => Proven::Kerberos(client.clone()),
@@ -115,7 +115,7 @@ pub(super) fn authorize_token(
         (None, ContextOwner::Anonymous) => Proven::Nobody,
     };
     let assertion = match &answer.token {
-        Some(RequesterToken::Assertion(assertion)) => Some(&**assertion),
+        Some(RequesterToken::Assertion { assertion, .. }) => Some(&**assertion),
         _ => None,
     };
     let asked = Asked {

@@ -95,7 +95,12 @@ fn requester_of(answer: &TokenAnswer) -> String {
 /// another one.
 fn domain_of(answer: &TokenAnswer) -> Option<String> {
     let (subject, issuer) = match (&answer.token, &*answer.requester) {
-        (Some(RequesterToken::Assertion(shown)), _) => (&shown.subject, &shown.issuer),
+        (
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }),
+            _,
+        ) => (&shown.subject, &shown.issuer),
         (None, ContextOwner::Subject(owner)) => (&owner.subject, &owner.issuer),
         _ => return None,
     };
@@ -106,9 +111,12 @@ fn domain_of(answer: &TokenAnswer) -> Option<String> {
 fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
     reporter.exchange.note(|found| {
         found.sender = match (&answer.token, &*answer.requester) {
-            (Some(RequesterToken::Assertion(shown)), _) => {
-                Some(("assertion", shown.subject.value.as_str()))
-            }
+            (
+                Some(RequesterToken::Assertion {
+                    assertion: shown, ..
+                }),
+                _,
+            ) => Some(("assertion", shown.subject.value.as_str())),
             (Some(RequesterToken::Kerberos { client, .. }), _) => {
                 Some(("kerberos", client.as_str()))
             }

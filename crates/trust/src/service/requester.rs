@@ -41,7 +41,12 @@ pub struct Requester {
 #[derive(Clone, Debug)]
 pub enum RequesterToken {
     /// An assertion whose subject sent the request.
-    Assertion(Box<Assertion>),
+    Assertion {
+        /// What it says.
+        assertion: Box<Assertion>,
+        /// Its end, or that of the confirmation that confirmed it, if that is earlier.
+        ends: Timestamp,
+    },
     /// A Kerberos token.
     Kerberos {
         /// The principal of its client.
@@ -54,7 +59,7 @@ pub enum RequesterToken {
 impl fmt::Display for RequesterToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Assertion(assertion) => {
+            Self::Assertion { assertion, .. } => {
                 write!(out, "{} of {}", assertion.subject.value, assertion.issuer)
             }
             Self::Kerberos { client, .. } => out.write_str(client),
@@ -99,7 +104,10 @@ impl RequesterToken {
                 Some(ConfirmationMethod::Bearer) => private_transport,
                 _ => false,
             };
-            is_shown.then(|| Self::Assertion(Box::new(shown.assertion.clone())))
+            is_shown.then(|| Self::Assertion {
+                assertion: Box::new(shown.assertion.clone()),
+                ends: shown.ends,
+            })
         });
         shown.or_else(|| {
             let client = evidence.kerberos_client()?;
@@ -133,7 +141,10 @@ impl Requester {
     /// When the token that showed the requester ends.
     pub(super) fn token_end(&self, policy: &AssertionPolicy) -> Option<Timestamp> {
         match &self.token {
-            Some(RequesterToken::Assertion(assertion)) => Some(assertion.expires(policy)),
+            // Another confirmation may last longer, and shows nobody here.
+            Some(RequesterToken::Assertion { assertion, ends }) => {
+                Some(assertion.expires(policy).min(*ends))
+            }
             Some(RequesterToken::Kerberos { ends, .. }) => Some(*ends),
             None => None,
         }
@@ -246,7 +257,7 @@ fn subject_of(
 ) -> Option<AssertedOwner> {
     let shown = evidence.assertion.as_ref()?;
     let attester = match token {
-        Some(RequesterToken::Assertion(_)) if !several => None,
+        Some(RequesterToken::Assertion { .. }) if !several => None,
         None if shown.confirmed == Some(ConfirmationMethod::SenderVouches) && signed => {
             let attester = evidence.signer()?;
             let certificates = evidence.signatures.iter();

@@ -229,10 +229,8 @@ impl Comparison<'_, '_> {
         };
         let confirmation = found.assertion.confirm(policy, &presented)?;
         let (method, end) = (confirmation.method, confirmation.life.end);
-        let by_connection = presented.client_certificate.is_some_and(|client| {
-            let mut held = found.assertion.holder_keys();
-            held.any(|key| key == client.public_key())
-        });
+        let client = presented.client_certificate;
+        let by_connection = client.is_some_and(|client| confirmation.is_of(client));
         if let Some(found) = &mut self.evidence.assertion {
             if let Some(end) = end {
                 found.ends = found.ends.min(end);

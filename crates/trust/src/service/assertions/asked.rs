@@ -68,7 +68,9 @@ impl AssertionRequest<'_> {
     /// actors. Its subject did not ask, and the actor's right is for what the assertion is for.
     pub(super) fn is_actor(&self) -> bool {
         match &self.requester.token {
-            Some(RequesterToken::Assertion(shown)) => !actors(shown).is_empty(),
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }) => !actors(shown).is_empty(),
             _ => false,
         }
     }
@@ -78,7 +80,10 @@ impl AssertionRequest<'_> {
         let rejected = |problem: &str| Refusal::TokenRejected {
             problem: problem.to_owned(),
         };
-        if let Some(RequesterToken::Assertion(shown)) = &self.requester.token {
+        if let Some(RequesterToken::Assertion {
+            assertion: shown, ..
+        }) = &self.requester.token
+        {
             if self.is_cancelled(shown)? {
                 return Err(rejected("it was cancelled"));
             }
@@ -114,7 +119,9 @@ impl AssertionRequest<'_> {
             party: party.clone(),
         };
         match &self.requester.token {
-            Some(RequesterToken::Assertion(shown)) => Subject {
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }) => Subject {
                 authenticated: shown.authenticated.unwrap_or(shown.issued),
                 authentication: Authentication::Unspecified,
                 // What others say of actors is their word.

@@ -254,11 +254,17 @@ impl Party {
     /// shows nobody.
     pub(super) fn of(requester: &Requester, rules: &AssertionRules) -> Option<Self> {
         match &requester.token {
-            Some(RequesterToken::Assertion(shown)) if rules.issued(shown) => {
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }) if rules.issued(shown) => {
                 return Self::own_subject(&shown.subject);
             }
-            Some(RequesterToken::Assertion(shown)) if shown.issuer == rules.issuer => return None,
-            Some(RequesterToken::Assertion(shown)) => return Self::foreign(shown),
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }) if shown.issuer == rules.issuer => return None,
+            Some(RequesterToken::Assertion {
+                assertion: shown, ..
+            }) => return Self::foreign(shown),
             Some(RequesterToken::Kerberos { client, .. }) => {
                 return Some(Self::Kerberos(client.clone()));
             }

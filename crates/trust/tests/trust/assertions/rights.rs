@@ -213,7 +213,10 @@ fn the_subject_of_another_issuer_acts_where_a_right_names_that_issuer() {
     let renewed = sts.issued(&target("Renew", &token), &front);
     names_actor(&renewed, &sts, &actor);
     // No assertion outlives what shows the actor.
-    let Some(RequesterToken::Assertion(shown)) = &front.token else {
+    let Some(RequesterToken::Assertion {
+        assertion: shown, ..
+    }) = &front.token
+    else {
         panic!("an assertion");
     };
     let policy = AssertionPolicy::default();

@@ -29,7 +29,10 @@ fn shown_by(token: RequesterToken) -> Requester {
 }
 
 pub(super) fn by_assertion(assertion: Assertion) -> Requester {
-    shown_by(RequesterToken::Assertion(Box::new(assertion)))
+    shown_by(RequesterToken::Assertion {
+        assertion: Box::new(assertion),
+        ends: Timestamp::MAX,
+    })
 }
 
 fn by_kerberos() -> Requester {
@@ -392,6 +395,23 @@ fn a_token_beside_another_senders_shows_nobody() {
         sts.refusal(&issue(BOOKS, "Bearer", ""), &shown),
         Refusal::RequesterAmbiguous
     );
+}
+
+/// SAML Core 2.0, 2.4.1.2: the confirmation that confirmed the subject may end before the assertion
+/// does, and before another confirmation.
+#[test]
+fn an_assertion_of_another_one_ends_with_the_confirmation_that_showed_its_requester() {
+    let sts = Sts::with(rules);
+    let shown = own(&sts, &by_password("alice"), "Bearer");
+    let ends = sts.now + SignedDuration::from_secs(100);
+    assert!(shown.expires(&AssertionPolicy::default()) > ends);
+    let shown = shown_by(RequesterToken::Assertion {
+        assertion: Box::new(shown),
+        ends,
+    });
+    let written = sts.issued(&issue(BOOKS, "Bearer", ""), &shown);
+    let issued = read(&written, "CN=sts", sts.now);
+    assert!(issued.expires(&AssertionPolicy::default()) <= ends);
 }
 
 /// A client without a ticket would not ask any more.

@@ -125,14 +125,18 @@ impl Confirmation {
         }
     }
 
+    /// Whether the key of a certificate is one that this confirmation names. Keys of others may be
+    /// other holders' (SAML Core 2.0, 2.4.1.3).
+    pub(crate) fn is_of(&self, certificate: &Certificate) -> bool {
+        let shown = certificate.public_key();
+        let mut keys = self.keys.iter();
+        keys.any(|key| matches!(key, HolderKey::Public(key, _) if key == shown))
+    }
+
     /// Whether the holder's key made a signature of the message, or the connection.
     fn is_held(&self, policy: &AssertionPolicy, presented: &Presentation<'_>) -> bool {
         let by_connection = policy.protection == AssertionProtection::Connection;
-        let is_ours = |certificate: &Certificate| {
-            let shown = certificate.public_key();
-            let mut keys = self.keys.iter();
-            keys.any(|key| matches!(key, HolderKey::Public(key, _) if key == shown))
-        };
+        let is_ours = |certificate: &Certificate| self.is_of(certificate);
         let signs = |one: &PresentedSignature<'_>| {
             (one.covers_body || by_connection)
                 && (one.by_holder || one.certificate.is_some_and(is_ours))

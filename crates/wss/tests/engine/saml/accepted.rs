@@ -138,6 +138,29 @@ fn the_holder_of_a_key_shows_it_by_the_connection() {
     let bearer = self::message(&Draft::bearer(SamlVersion::V20).signed());
     let verified = open_as(&by_connection(), &bearer, &shown(&client())).unwrap();
     assert!(!held(&verified));
+    // SAML Core 2.0, 2.4.1: each confirmation stands for itself. That of another holder, which has
+    // ended, has the key that is shown; the one that holds is a bearer's.
+    let over = Draft::holder(SamlVersion::V20, client().certificate());
+    let over = over.confirmation.replacen(
+        "<saml:SubjectConfirmationData",
+        &format!(
+            "<saml:SubjectConfirmationData NotOnOrAfter=\"{}\"",
+            in_seconds(-600)
+        ),
+        1,
+    );
+    let both = Draft {
+        confirmation: over + &confirmation(SamlVersion::V20, "bearer", ""),
+        ..Draft::bearer(SamlVersion::V20)
+    };
+    let verified = open_as(
+        &by_connection(),
+        &self::message(&both.signed()),
+        &shown(&client()),
+    );
+    let verified = verified.unwrap();
+    assert_eq!(confirmed(&verified), ConfirmationMethod::Bearer);
+    assert!(!held(&verified));
 }
 
 #[test]
