@@ -203,10 +203,26 @@ impl TrustStore {
         Ok(window.narrowed(self.check_revocation(&path, now)?))
     }
 
+    /// Whether a certificate that was trusted before could still be, as far as its subject and its
+    /// SHA-256 tell: whoever keeps nothing else of it asks when the rules may have changed.
+    ///
+    /// Revocation, times and paths take the certificate itself. Where there are authorities, any
+    /// certificate of an allowed subject may be of one of them.
+    #[must_use]
+    pub fn may_know(&self, subject: &DistinguishedName, thumbprint: &[u8; 32]) -> bool {
+        let is_it = |pinned: &Certificate| pinned.thumbprint_sha256() == *thumbprint;
+        let has_authority = !self.rules.anchors.is_empty();
+        self.allows(subject) && (has_authority || self.rules.pinned.iter().any(is_it))
+    }
+
+    fn allows(&self, subject: &DistinguishedName) -> bool {
+        let accepts = |name| self.rules.subject_match.accepts(subject, name);
+        self.subjects.is_empty() || self.subjects.iter().any(accepts)
+    }
+
     fn check_subject(&self, certificate: &Certificate) -> Result<(), TrustError> {
         let subject = certificate.subject_name();
-        let accepts = |name| self.rules.subject_match.accepts(subject, name);
-        if self.subjects.is_empty() || self.subjects.iter().any(accepts) {
+        if self.allows(subject) {
             return Ok(());
         }
         let mut named = self.subjects.iter().zip(&self.rules.subjects);

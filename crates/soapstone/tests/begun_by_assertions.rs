@@ -715,6 +715,46 @@ fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
     );
 }
 
+/// Whom `[trust]` knows no more vouches for nobody, in contexts of before as well.
+#[test]
+fn a_context_ends_with_the_trust_in_whoever_vouched() {
+    let folder = VOUCHED.folder();
+    let client = VOUCHED.client(&folder, "alice", &Made::default());
+    let service = VOUCHED.service(&folder, "");
+    let memories = (Kept::default(), Granted::default());
+    let soap = SoapVersion::V11;
+    let kept = (&memories.0, &memories.1);
+    let (ours, _) = VOUCHED.begun((&client, &service), None, soap, kept);
+    let memory = Memory {
+        replay: &memories.0,
+        contexts: &memories.1,
+    };
+    let known = "[trust]\npinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]\n";
+    let said = |trust: &str| {
+        let text = VOUCHED.service_text("");
+        assert!(text.contains(known), "{text}");
+        let text = text.replace(known, &format!("[trust]\n{trust}\n"));
+        let service: Service = compile(&folder, &text).unwrap_or_else(|it| panic!("{it}"));
+        let request = within(&client, &ours, soap).bytes;
+        VOUCHED.received(&service, request, memory).map(drop)
+    };
+    for known in [
+        "pinned = [\"alice.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=alice\"]",
+    ] {
+        assert_eq!(said(known), Ok(()), "{known}");
+    }
+    for unknown in [
+        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=gateway\"]",
+        "pinned = [\"gateway.cert.pem\"]",
+    ] {
+        let ended = said(unknown);
+        let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
+        assert!(is_over, "{unknown}: {ended:?}");
+    }
+}
+
 /// A context whose messages are refused is as good as none, for who shows another assertion, too.
 #[test]
 fn another_assertion_does_not_bring_back_what_a_cancelled_one_began() {

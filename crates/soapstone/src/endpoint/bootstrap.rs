@@ -1,9 +1,11 @@
 //! How the conversations of an endpoint begin.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
-use soapstone_crypto::DistinguishedName;
+use soapstone_crypto::{DistinguishedName, TrustStore};
 use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
-use soapstone_wss::{AssertedOwner, InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
+use soapstone_wss::{AssertedOwner, Attester, InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
 
 /// How contexts are made at an endpoint.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Conversation {
     pub(super) issuers: Vec<String>,
     /// Who may vouch for the subjects of assertions.
     pub(super) attesters: Vec<DistinguishedName>,
+    /// Whose certificates are believed.
+    pub(super) trust: Option<Arc<TrustStore>>,
     /// For a client: the end of the assertion that begins one.
     pub(super) assertion_end: Option<Timestamp>,
     /// For a service: what it grants.
@@ -36,12 +40,17 @@ impl Conversation {
     /// Whether the issuer of an assertion may begin one, and whoever vouched for its subject. A
     /// context is kept beyond a reload, and the rules are those of today.
     pub(super) fn accepts(&self, owner: &AssertedOwner) -> bool {
-        let vouched = owner.attester.as_ref().is_none_or(|attester| {
-            let mut attesters = self.attesters.iter();
-            let name = attester.name();
-            name.is_some_and(|name| attesters.any(|one| one.matches(&name)))
-        });
-        vouched && self.issuers.contains(&owner.issuer)
+        let vouched = owner.attester.as_ref();
+        vouched.is_none_or(|attester| self.knows(attester)) && self.issuers.contains(&owner.issuer)
+    }
+
+    /// Whether somebody may still vouch, and is still believed.
+    fn knows(&self, attester: &Attester) -> bool {
+        let (Some(name), Some(trust)) = (attester.name(), &self.trust) else {
+            return false;
+        };
+        let mut attesters = self.attesters.iter();
+        attesters.any(|one| one.matches(&name)) && trust.may_know(&name, &attester.thumbprint)
     }
 
     /// Whether the messages that begin it hide what both sides contribute to its key. Where they do

@@ -398,6 +398,7 @@ impl Compiler<'_> {
             renewal_inbound,
             issuers,
             attesters: attesters.unwrap_or_default(),
+            trust: keys.trust.clone(),
             assertion_end,
             service: SecurityTokenService::new(service),
             client,
