@@ -2,7 +2,7 @@
 //! without a password, and the user of HTTP.
 
 use soapstone::config::{EndpointConfig, Problems};
-use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::endpoint::{Arrived, Endpoint, Fixed, ReceiveError};
 use soapstone::mime::{Attachment, Message};
 use soapstone::{Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::Folder;
@@ -114,6 +114,90 @@ fn algorithms_beside_a_policy_take_the_place_of_those_of_its_suite() {
         problems.contains("expected the name of a signature algorithm"),
         "{problems}"
     );
+}
+
+/// An asymmetric binding whose keys are written out, and a signed Body.
+fn by_key_values() -> String {
+    let token = "<sp:KeyValueToken><wsp:Policy><sp:RsaKeyValue/></wsp:Policy></sp:KeyValueToken>";
+    let binding = [
+        nest("InitiatorToken", token),
+        nest("RecipientToken", token),
+        nest("AlgorithmSuite", "<sp:Basic256/>"),
+    ];
+    let parts = "<sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
+    let binding = nest("AsymmetricBinding", &binding.concat());
+    format!("{HEAD}{binding}{parts}</wsp:Policy>")
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.11: a key says nothing of whose it is. Trust is in the keys that the
+/// endpoint pins.
+#[test]
+fn keys_that_are_written_out_are_those_that_the_endpoint_pins() {
+    let folder = Folder::with_keys(RSA, &["client", "service", "other"]);
+    folder.write("policy.xml", by_key_values());
+    let endpoint = |own: &str, peer: &str, trust: &str| {
+        let text = format!(
+            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n{peer}\
+             trust = {{ {trust} }}\nsecurity = {{ policy = \"policy.xml\" }}\n"
+        );
+        EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None)
+    };
+    let client = |own: &str| -> Client {
+        let peer = "peer = { certificate = \"service.cert.pem\" }\n";
+        let config = endpoint(own, peer, "pinned = [\"service.cert.pem\"]");
+        let client = config.and_then(|config| Endpoint::from_config(&config));
+        client.unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let service = |trust: &str| -> Service {
+        let service = endpoint("service", "", trust);
+        let service = service.and_then(|config| Endpoint::from_config(&config));
+        service.unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let received = |service: &Service, message: String| {
+        let replay = ForgetfulReplayCache;
+        let memory = Memory::without_conversations(&replay);
+        match service.receive(message.into_bytes(), memory) {
+            Ok(Arrived::Message(opened)) => Ok(opened),
+            Ok(Arrived::Answered(_)) => panic!("an answer"),
+            Err(ReceiveError::Rejected(rejected)) => Err(rejected.name()),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let (ours, theirs) = (client("client"), service("pinned = [\"client.cert.pem\"]"));
+    let request = secured(&ours);
+    assert!(request.contains("<ds:RSAKeyValue>") && !request.contains("BinarySecurityToken"));
+    let opened = received(&theirs, request.clone()).expect("it is accepted");
+    let signer = opened.evidence.signer().expect("a signer");
+    assert_eq!(signer.subject(), "CN=client");
+    // The answer is signed and encrypted in the same way.
+    let plain = with_header(SOAP11, "", HELLO).into_bytes();
+    let answer = theirs.answer(plain, &opened.receipt).expect("an answer");
+    let text = String::from_utf8(answer.bytes).expect("text");
+    assert!(text.contains("<ds:RSAKeyValue>"), "{text}");
+    // Whoever might certify a key: it is not known here.
+    let stranger = secured(&client("other"));
+    let by_anchor = service("anchors = [\"ca.cert.pem\"]");
+    assert_eq!(received(&theirs, stranger).err(), Some("key-not-found"));
+    assert_eq!(
+        received(&by_anchor, request.clone()).err(),
+        Some("key-not-found")
+    );
+    // The value of another key in its place (XML-DSig 4.5.2) signed nothing.
+    let signature = |message: &str| message.find("<ds:Signature").expect("a signature");
+    let value = |message: &str| {
+        let (_, rest) = message.split_once("<ds:KeyValue>").expect("a key");
+        rest.split_once("</ds:KeyValue>")
+            .expect("its end")
+            .0
+            .to_owned()
+    };
+    let both = service("pinned = [\"client.cert.pem\", \"other.cert.pem\"]");
+    let foreign = secured(&client("other"));
+    let (before, after) = request.split_at(signature(&request));
+    let others = value(&foreign[signature(&foreign)..]);
+    let swapped = format!("{before}{}", after.replacen(&value(after), &others, 1));
+    assert_ne!(swapped, request);
+    assert_eq!(received(&both, swapped).err(), Some("signature-mismatch"));
 }
 
 /// Elements that are encrypted may be of the Body: what is attached is left readable by choice
