@@ -33,8 +33,9 @@ mod version;
 
 pub use cache::{Cached, TokenCache};
 pub use client::{
-    ClientRules, Contribution, OnBehalf, PendingCancel, PendingIssue, PendingToken,
-    PendingValidate, ProofRules, TokenKey, TokenRules, TrustError, TrustRequest, WantedClaims,
+    ClientRules, Contribution, MOST_TOKENS, OnBehalf, PendingCancel, PendingIssue, PendingToken,
+    PendingTokenCancel, PendingTokens, PendingValidate, ProofRules, TokenKey, TokenRules,
+    TrustError, TrustRequest, WantedClaims,
 };
 pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
 pub use message::{
@@ -43,9 +44,9 @@ pub use message::{
     RequestedClaims, Requests, Responses, SecurityToken, TokenStatus,
 };
 pub use service::{
-    ACTOR_CLAIM, Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
-    FindCancelled, FindContext, ForeignSubjects, GrantedAttribute, Issued, Parties, Records,
-    Requester, RequesterToken, SecurityTokenService, ServiceRules, TRANSIENT_NAMES, TargetService,
-    takes_symmetric_keys,
+    ACTOR_CLAIM, Answer, AssertionRules, ClaimDialect, ContextsUnavailable, Delegation,
+    DelegationForm, Effect, FindCancelled, FindContext, ForeignSubjects, GrantedAttribute, Issued,
+    Parties, Records, Requester, RequesterToken, SecurityTokenService, ServiceRules,
+    TRANSIENT_NAMES, TargetService, takes_symmetric_keys,
 };
 pub use version::{Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion};

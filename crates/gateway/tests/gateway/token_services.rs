@@ -446,11 +446,11 @@ async fn a_requester_without_a_role_learns_nothing_of_the_token_service() {
     assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
 }
 
-/// The rates of roles and agreements count messages, and so a message holds one request.
+/// The rates of roles and agreements count messages: a message holds one request unless the file says
+/// how many.
 #[tokio::test]
-async fn a_collection_of_requests_is_no_request() {
+async fn a_collection_of_requests_takes_the_operators_word() {
     let folder = folder();
-    let gateway = folder.gateway(&services("")).await;
     let one = |address| request("BatchIssue", address, "PublicKey", "");
     let inside = |message: String| {
         let end = "</wst:RequestSecurityToken>";
@@ -462,11 +462,22 @@ async fn a_collection_of_requests_is_no_request() {
     let body = format!(
         "<wst:RequestSecurityTokenCollection xmlns:wst=\"{WST}\">{both}</wst:RequestSecurityTokenCollection>"
     );
-    let message = folder.secured(SIGNER, &envelope::with_body(&body));
-    let answer = ask(&gateway, "/signers", message).await;
-    let body = answer.body;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{body}");
-    assert!(body.contains("wst:InvalidRequest"), "{body}");
+    let several = services("").replace("longest_lifetime", "batch = 2\nlongest_lifetime");
+    for (text, granted) in [(services(""), 0), (several, 2)] {
+        let gateway = folder.gateway(&text).await;
+        let message = folder.secured(SIGNER, &envelope::with_body(&body));
+        let answer = ask(&gateway, "/signers", message).await;
+        let body = answer.body;
+        let tokens = body.matches("<wst:RequestedSecurityToken>").count();
+        assert_eq!(tokens, granted, "{body}");
+        match granted {
+            0 => {
+                assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{body}");
+                assert!(body.contains("wst:InvalidRequest"), "{body}");
+            }
+            _ => assert_eq!(answer.status, StatusCode::OK, "{body}"),
+        }
+    }
 }
 
 /// The service in one process, without a gateway around it.

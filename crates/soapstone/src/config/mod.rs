@@ -80,8 +80,8 @@ pub use server_address::ServerAddress;
 pub use shared_key::SharedKeyConfig;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use sts::{
-    DelegationConfig, ForeignSubjectsConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig,
-    StsConfig, TargetServiceConfig,
+    ClaimDialectConfig, DelegationConfig, ForeignSubjectsConfig, GrantedAttributeConfig,
+    KeyTypeChoice, PartiesConfig, StsConfig, TargetServiceConfig,
 };
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use tls_files::{TlsFiles, TlsKey};

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use soapstone_trust::{DelegationForm, KeyType};
+use soapstone_trust::{DelegationForm, KeyType, MOST_TOKENS};
 use soapstone_wss::SamlVersion;
 
 use super::document::LoadedFile;
@@ -40,10 +40,14 @@ pub struct StsConfig {
     pub renewable: Option<Located<Duration>>,
     /// Whether assertions are cancelled.
     pub cancellable: bool,
+    /// Most requests in one message, where it may have several.
+    pub batch: Option<Located<u64>>,
     /// The services that assertions are for.
     pub services: Vec<TargetServiceConfig>,
     /// What assertions say of their subjects.
     pub attributes: Vec<GrantedAttributeConfig>,
+    /// What claims of other dialects mean.
+    pub dialects: Vec<ClaimDialectConfig>,
     /// Who may act for whom.
     pub delegations: Vec<DelegationConfig>,
     /// Whether requesters may choose the symmetric keys of their assertions.
@@ -101,6 +105,15 @@ pub struct GrantedAttributeConfig {
     pub claim: Located<String>,
     /// Its values.
     pub values: Vec<Located<String>>,
+}
+
+/// One of `dialects`.
+#[derive(Clone, Debug)]
+pub struct ClaimDialectConfig {
+    /// `@Dialect` of `wst:Claims`.
+    pub dialect: Located<String>,
+    /// Its names, each with the claim of `attributes` that it asks for.
+    pub claims: Vec<(Located<String>, Located<String>)>,
 }
 
 /// One of `delegations`.
@@ -198,6 +211,7 @@ impl StsConfig {
         let longest_lifetime = table.duration("longest_lifetime");
         let renewable = table.duration("renewable");
         let cancellable = table.boolean("cancellable").is_some_and(|it| it.value);
+        let batch = table.integer("batch", 2, MOST_TOKENS as u64);
         if !table.has("services") {
             table.missing(
                 "services",
@@ -208,6 +222,8 @@ impl StsConfig {
         let services = services.into_iter().filter_map(read_service).collect();
         let attributes = table.tables("attributes");
         let attributes = attributes.into_iter().filter_map(read_attribute).collect();
+        let dialects = table.tables("dialects");
+        let dialects = dialects.into_iter().filter_map(read_dialect).collect();
         let delegations = table.tables("delegations");
         let delegations = delegations.into_iter().filter_map(read_delegation);
         let delegations = delegations.collect();
@@ -227,8 +243,10 @@ impl StsConfig {
             longest_lifetime,
             renewable,
             cancellable,
+            batch,
             services,
             attributes,
+            dialects,
             delegations,
             requester_keys,
             issuers,
@@ -274,6 +292,36 @@ fn read_attribute(mut table: Table<'_>) -> Option<GrantedAttributeConfig> {
         claim: claim?,
         values: values?,
     })
+}
+
+fn read_dialect(mut table: Table<'_>) -> Option<ClaimDialectConfig> {
+    let dialect = table.required_string(
+        "dialect",
+        "as wst:Claims has it: dialect = \"http://docs.oasis-open.org/wsfed/authorization/200706/authclaims\"",
+    );
+    if !table.has("claims") {
+        table.missing(
+            "claims",
+            "say what its names mean: claims = [{ name = \"urn:example:group\", claim = \"role\" }]",
+        );
+    }
+    let claims = table.tables("claims").into_iter().filter_map(read_meaning);
+    let claims = claims.collect();
+    table.finish();
+    Some(ClaimDialectConfig {
+        dialect: dialect?,
+        claims,
+    })
+}
+
+fn read_meaning(mut table: Table<'_>) -> Option<(Located<String>, Located<String>)> {
+    let name = table.required_string(
+        "name",
+        "the Uri of an element in wst:Claims, or its expanded name: name = \"urn:example:group\"",
+    );
+    let claim = table.required_string("claim", "a claim of `attributes`: claim = \"role\"");
+    table.finish();
+    Some((name?, claim?))
 }
 
 fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {

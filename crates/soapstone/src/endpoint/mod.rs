@@ -61,6 +61,7 @@ mod securer;
 mod service;
 mod step;
 mod sts;
+mod sts_claims;
 mod suites;
 mod token_key;
 mod token_requests;

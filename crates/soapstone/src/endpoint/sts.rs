@@ -11,9 +11,8 @@ use soapstone_crypto::{
     TrustRules, TrustStore,
 };
 use soapstone_trust::{
-    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute,
-    Parties, SecurityTokenService, ServiceRules, TRANSIENT_NAMES, TargetService,
-    takes_symmetric_keys,
+    AssertionRules, Delegation, DelegationForm, ForeignSubjects, Parties, SecurityTokenService,
+    ServiceRules, TRANSIENT_NAMES, TargetService, takes_symmetric_keys,
 };
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, ConfirmationMethod, KeyBinding,
@@ -32,9 +31,6 @@ use crate::config::{
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(60 * 60);
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
-
-/// What the names of identity claims begin with.
-const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
 
 fn foreign_subjects(config: &ForeignSubjectsConfig) -> ForeignSubjects {
     ForeignSubjects {
@@ -90,6 +86,7 @@ impl Compiler<'_> {
         self.check_own_name(config, identity.as_deref());
         let services = self.target_services(config);
         let attributes = self.granted_attributes(config);
+        let dialects = self.claim_dialects(config, &attributes);
         let delegations = self.delegations(config);
         let others = self.assertion_issuers(&config.issuers);
         let (shortest_lifetime, lifetime, longest_lifetime) = self.lifetimes(config);
@@ -140,8 +137,9 @@ impl Compiler<'_> {
         issuers.extend(others);
         let mut rules = ServiceRules::default();
         rules.contexts = false;
-        // Roles and agreements count messages.
-        rules.batch = 1;
+        // Roles and agreements count messages: several requests in one take the operator's word.
+        let batch = config.batch.as_ref();
+        rules.batch = batch.map_or(1, |most| usize::try_from(most.value).unwrap_or(1));
         rules.requestor_key_alone = config.requester_keys;
         let key = keys.decrypting().next();
         rules.decryption_key = key.map(|identity| identity.key().clone());
@@ -158,6 +156,7 @@ impl Compiler<'_> {
             cancellable: config.cancellable,
             services,
             attributes,
+            dialects,
             delegations,
             issuers: issuers.into(),
             policy,
@@ -353,31 +352,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn granted_attributes(&mut self, config: &StsConfig) -> Vec<GrantedAttribute> {
-        let mut attributes = Vec::with_capacity(config.attributes.len());
-        for attribute in &config.attributes {
-            self.check_format(attribute.subjects.format.as_ref());
-            let claim = &attribute.claim;
-            let uri = match claim.value.contains(':') {
-                true => claim.value.clone(),
-                false => format!("{CLAIMS}{}", claim.value),
-            };
-            if uri == ACTOR_CLAIM {
-                self.report(
-                    claim.place,
-                    "this claim names who acts for a subject, which the service alone says",
-                );
-            }
-            let values = attribute.values.iter();
-            attributes.push(GrantedAttribute {
-                subjects: self.parties(&attribute.subjects),
-                claim: uri,
-                values: values.map(|value| value.value.clone()).collect(),
-            });
-        }
-        attributes
-    }
-
     fn delegations(&mut self, config: &StsConfig) -> Vec<Delegation> {
         let mut delegations = Vec::with_capacity(config.delegations.len());
         let texts = |given: &[Located<String>]| given.iter().map(|it| it.value.clone()).collect();
@@ -482,7 +456,7 @@ impl Compiler<'_> {
     }
 
     /// Refuses a format beside parties whom the service knows by itself.
-    fn check_format(&mut self, format: Option<&Located<String>>) {
+    pub(super) fn check_format(&mut self, format: Option<&Located<String>>) {
         if let Some(format) = format {
             self.report_with_hint(
                 format.place,
@@ -515,7 +489,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn parties(&mut self, config: &PartiesConfig) -> Parties {
+    pub(super) fn parties(&mut self, config: &PartiesConfig) -> Parties {
         let mut certificates = Vec::with_capacity(config.certificates.len());
         for subject in &config.certificates {
             match DistinguishedName::parse(&subject.value) {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use soapstone_crypto::CryptoError;
 use soapstone_wss::{ContextName, Rejected};
 
-use super::rules::LONGEST_KEY;
+use super::rules::{LONGEST_KEY, MOST_TOKENS};
 use crate::fault::TrustFaultCode;
 use crate::message::{Lifetime, MessageError};
 use crate::version::TrustVersion;
@@ -30,7 +30,20 @@ pub enum TrustError {
         /// Of the answer.
         found: TrustVersion,
     },
-    /// One token was asked for.
+    /// A message asks for two tokens at least, and for [`MOST_TOKENS`](super::MOST_TOKENS) at most,
+    /// where it asks for several.
+    BatchSize {
+        /// How many were to be asked for.
+        found: usize,
+    },
+    /// A renewed assertion is about another subject than before.
+    SubjectChanged {
+        /// As before.
+        expected: String,
+        /// As the answer has it.
+        found: String,
+    },
+    /// There is not one answer for each token that was asked for.
     AnswerCount {
         /// How many answers there are.
         found: usize,
@@ -152,7 +165,17 @@ impl fmt::Display for TrustError {
                 out,
                 "expected an answer in the version of the request, found {found}"
             ),
-            Self::AnswerCount { found } => write!(out, "expected one answer, found {found}"),
+            Self::BatchSize { found } => write!(
+                out,
+                "expected 2 to {MOST_TOKENS} tokens to ask for in one message, found {found}"
+            ),
+            Self::SubjectChanged { expected, found } => write!(
+                out,
+                "expected an assertion about {expected:?} as before, found one about {found:?}"
+            ),
+            Self::AnswerCount { found } => {
+                write!(out, "expected one answer for each request, found {found}")
+            }
             Self::NotUnderstood { element } => {
                 write!(out, "`{element}` in the answer is not understood")
             }

@@ -3,6 +3,8 @@
 //! The one rule: an answer is believed about what was asked for only. It names no other context,
 //! gives no shorter key, and leaves our entropy out of no key, whoever sent it.
 
+mod batch;
+mod cancelled_token;
 mod error;
 mod keys;
 mod rules;
@@ -24,10 +26,12 @@ use crate::message::{
 use crate::service::is_same;
 use crate::version::{Action, KeyType, Operation, RequestType, SecretType, TrustVersion};
 
+pub use batch::PendingTokens;
+pub use cancelled_token::PendingTokenCancel;
 pub use error::TrustError;
 use keys::WantedKey;
 pub use keys::{Contribution, ProofRules};
-pub use rules::ClientRules;
+pub use rules::{ClientRules, MOST_TOKENS};
 pub use token::{OnBehalf, PendingToken, TokenKey, TokenRules, WantedClaims};
 
 /// A request to be secured and sent.
@@ -366,28 +370,38 @@ fn one_answer(
     body: Element<'_>,
     version: TrustVersion,
 ) -> Result<RequestSecurityTokenResponse, TrustError> {
+    let mut answers = all_answers(body, version)?;
+    let found = answers.len();
+    match (answers.pop(), found) {
+        (Some(answer), 1) => Ok(answer),
+        _ => Err(TrustError::AnswerCount { found }),
+    }
+}
+
+/// All answers in a Body, in their order.
+fn all_answers(
+    body: Element<'_>,
+    version: TrustVersion,
+) -> Result<Vec<RequestSecurityTokenResponse>, TrustError> {
     let element = only_child(body, "one answer in the `soap:Body`")?;
     if element.local() == "Fault" && [SOAP11, SOAP12].contains(&element.namespace()) {
         let code = TrustFaultCode::read(element).map(|(code, _)| code);
         return Err(TrustError::Fault { code });
     }
-    let mut answers = Responses::read(element)?.into_vec();
-    let found = answers.len();
-    let answer = match (answers.pop(), found) {
-        (Some(answer), 1) => answer,
-        _ => return Err(TrustError::AnswerCount { found }),
-    };
-    if answer.version != version {
-        return Err(TrustError::Version {
-            found: answer.version,
-        });
+    let answers = Responses::read(element)?.into_vec();
+    for answer in &answers {
+        if answer.version != version {
+            return Err(TrustError::Version {
+                found: answer.version,
+            });
+        }
+        if let Some(element) = answer.not_understood.first() {
+            return Err(TrustError::NotUnderstood {
+                element: element.clone(),
+            });
+        }
     }
-    match answer.not_understood.first() {
-        Some(element) => Err(TrustError::NotUnderstood {
-            element: element.clone(),
-        }),
-        None => Ok(answer),
-    }
+    Ok(answers)
 }
 
 /// The references in an answer lead to the token in it, and to nothing else (WS-Trust 1.4, 4.4.2).

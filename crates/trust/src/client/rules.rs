@@ -55,6 +55,9 @@ impl Default for ClientRules {
     }
 }
 
+/// Most assertions that one message asks for: as many as a token service of ours grants at once.
+pub const MOST_TOKENS: usize = 8;
+
 /// Most bits of a key: what a security context holds.
 pub(super) const LONGEST_KEY: u32 = 512;
 

@@ -130,9 +130,37 @@ impl TokenRules {
 #[derive(Debug)]
 pub struct PendingToken {
     /// `@Context` of the request, which its answer repeats.
-    context: String,
+    pub(super) context: String,
     /// Our part of a symmetric key.
     entropy: Option<SecretBytes>,
+    /// Of a renewal: whom the assertion is about, before and after.
+    subject: Option<String>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    /// A new assertion, or several in one message: for that user, or for ourselves.
+    New {
+        user: Option<OnBehalf<'a>>,
+        is_one_of_several: bool,
+    },
+    /// That assertion with a later end.
+    Renewal(&'a AssertionToken),
+}
+
+impl Asked<'_> {
+    const fn request_type(self) -> RequestType {
+        match self {
+            Self::New {
+                is_one_of_several, ..
+            } => RequestType {
+                operation: Operation::Issue,
+                batch: is_one_of_several,
+            },
+            Self::Renewal(_) => RequestType::single(Operation::Renew),
+        }
+    }
 }
 
 impl PendingToken {
@@ -143,26 +171,75 @@ impl PendingToken {
         user: Option<OnBehalf<'_>>,
         now: Timestamp,
     ) -> (Self, TrustRequest) {
+        let is_one_of_several = false;
+        Self::asked(
+            rules,
+            Asked::New {
+                user,
+                is_one_of_several,
+            },
+            now,
+        )
+    }
+
+    /// Asks for an assertion for ourselves, as one of several (WS-Trust 1.4, 4.2).
+    pub(super) fn issue_in_batch(rules: &TokenRules, now: Timestamp) -> (Self, TrustRequest) {
+        let (user, is_one_of_several) = (None, true);
+        Self::asked(
+            rules,
+            Asked::New {
+                user,
+                is_one_of_several,
+            },
+            now,
+        )
+    }
+
+    /// Asks for a later end of an assertion that was granted by these rules (WS-Trust 1.4, 5). All
+    /// else of it is to stay. `None` for one with a symmetric key: nothing in a request shows who
+    /// holds it.
+    #[must_use]
+    pub fn renew(
+        rules: &TokenRules,
+        granted: &IssuedAssertion,
+        now: Timestamp,
+    ) -> Option<(Self, TrustRequest)> {
+        if matches!(rules.key, TokenKey::Symmetric(_)) {
+            return None;
+        }
+        let (mut pending, request) = Self::asked(rules, Asked::Renewal(&granted.token), now);
+        pending.subject = Some(granted.subject.clone());
+        Some((pending, request))
+    }
+
+    fn asked(rules: &TokenRules, asked: Asked<'_>, now: Timestamp) -> (Self, TrustRequest) {
         let context = uuid_urn();
         let entropy = match &rules.key {
             TokenKey::Symmetric(proof) => proof.entropy(),
             TokenKey::Bearer | TokenKey::Public(_) => None,
         };
         let mut body = Vec::with_capacity(4096);
-        rules.write(&context, user, entropy.as_ref(), now, &mut body);
+        rules.write(&context, asked, entropy.as_ref(), now, &mut body);
+        let RequestType { operation, batch } = asked.request_type();
         let action = Action {
             version: rules.version,
-            operation: Operation::Issue,
+            operation,
             context: false,
-            batch: false,
+            batch,
         };
+        // Whoever reads an assertion might use it.
+        let shows_assertion = !matches!(asked, Asked::New { user: None, .. });
         let request = TrustRequest {
             action: action.request_uri(),
             body,
-            // Whoever reads a user's assertion might use it.
-            confidential: user.is_some() || entropy.is_some(),
+            confidential: shows_assertion || entropy.is_some(),
         };
-        (Self { context, entropy }, request)
+        let pending = Self {
+            context,
+            entropy,
+            subject: None,
+        };
+        (pending, request)
     }
 
     /// Takes the assertion out of the answer in `body`, the `soap:Body` of a verified message.
@@ -176,16 +253,29 @@ impl PendingToken {
         now: Timestamp,
     ) -> Result<IssuedAssertion, TrustError> {
         let answer = one_answer(body, rules.version)?;
+        let [element] = answers_in(body)?[..] else {
+            return Err(TrustError::AssertionMissing { found: None });
+        };
+        self.take(rules, (&answer, element), now)
+    }
+
+    /// Takes the assertion out of an answer, which stands in this element.
+    pub(super) fn take(
+        self,
+        rules: &TokenRules,
+        (answer, element): (&RequestSecurityTokenResponse, Element<'_>),
+        now: Timestamp,
+    ) -> Result<IssuedAssertion, TrustError> {
         if answer.context.as_ref() != Some(&self.context) {
             return Err(TrustError::AnotherRequestAnswered {
-                found: answer.context,
+                found: answer.context.clone(),
             });
         }
-        rules.check(&answer, now)?;
+        rules.check(answer, now)?;
         let proof = match &rules.key {
             TokenKey::Symmetric(proof) => {
                 let wanted = proof.wanted(self.entropy.as_ref());
-                Some(wanted.of(&answer)?)
+                Some(wanted.of(answer)?)
             }
             TokenKey::Bearer | TokenKey::Public(_) => None,
         };
@@ -199,7 +289,7 @@ impl PendingToken {
             issuers: &rules.issuers,
             policy: &rules.policy,
         };
-        let token = requested_token(body, rules.version)?;
+        let token = requested_token(element, rules.version)?;
         let mut issued = IssuedAssertion::judge(token, wanted, now)
             .map_err(|rejected| TrustError::AssertionRefused(Box::new(rejected)))?;
         let size = issued.token.written().len();
@@ -207,6 +297,12 @@ impl PendingToken {
             return Err(TrustError::AssertionTooLarge {
                 size,
                 limit: LARGEST_ASSERTION,
+            });
+        }
+        if let Some(expected) = self.subject.filter(|subject| *subject != issued.subject) {
+            return Err(TrustError::SubjectChanged {
+                expected,
+                found: issued.subject,
             });
         }
         if let Some(key) = proof {
@@ -224,21 +320,35 @@ impl TokenRules {
     fn write(
         &self,
         context: &str,
-        user: Option<OnBehalf<'_>>,
+        asked: Asked<'_>,
         entropy: Option<&SecretBytes>,
         now: Timestamp,
         out: &mut Vec<u8>,
     ) {
         let version = self.version;
         let name = "wst:RequestSecurityToken";
-        let namespace = Some(version.namespace());
+        // A collection around it declares the namespace.
+        let is_alone = !asked.request_type().batch;
+        let namespace = is_alone.then(|| version.namespace());
         Writer::new(out).message(name, namespace, Some(context), |writer| {
             writer.text("wst:TokenType", self.assertion.token_type());
-            let issue = RequestType::single(Operation::Issue);
-            writer.text("wst:RequestType", &issue.uri(version));
+            let request_type = asked.request_type();
+            writer.text("wst:RequestType", &request_type.uri(version));
             if let Some(applies_to) = &self.applies_to {
                 applies_to.write(writer);
             }
+            let user = match asked {
+                Asked::New { user, .. } => user,
+                Asked::Renewal(token) => {
+                    writer.element("wst:RenewTarget", None, &[], |writer| {
+                        writer.out().extend_from_slice(token.written());
+                    });
+                    if let Some(lifetime) = self.lifetime {
+                        Lifetime::new(now, later(now, lifetime)).write(writer);
+                    }
+                    return;
+                }
+            };
             match &self.claims {
                 None => {}
                 Some(WantedClaims::Template(claims)) => writer.out().extend_from_slice(claims),
@@ -365,13 +475,17 @@ fn write_proof(
     }
 }
 
-/// The token of the one answer in a Body, as the element that it is: the signature in it covers it
-/// there.
-fn requested_token(body: Element<'_>, version: TrustVersion) -> Result<Element<'_>, TrustError> {
-    let mut answer = only_child(body, "one answer in the `soap:Body`")?;
-    if answer.local() == "RequestSecurityTokenResponseCollection" {
-        answer = only_child(answer, "one answer")?;
-    }
+/// The answers in a Body, alone or in a collection.
+pub(super) fn answers_in(body: Element<'_>) -> Result<Vec<Element<'_>>, TrustError> {
+    let answer = only_child(body, "one answer in the `soap:Body`")?;
+    Ok(match answer.local() {
+        "RequestSecurityTokenResponseCollection" => answer.children().collect(),
+        _ => vec![answer],
+    })
+}
+
+/// The token of an answer, as the element that it is: the signature in it covers it there.
+fn requested_token(answer: Element<'_>, version: TrustVersion) -> Result<Element<'_>, TrustError> {
     let is_token = |child: &Element<'_>| child.is(version.namespace(), "RequestedSecurityToken");
     match answer.children().find(is_token) {
         Some(requested) => Ok(only_child(requested, "one token")?),

@@ -5,7 +5,7 @@
 
 use soapstone_xml::Element;
 
-use super::read::{MessageError, flag};
+use super::read::{MessageError, expanded_name, flag};
 
 /// The dialect of identity claims, which is the namespace of its `ClaimType` as well.
 pub(crate) const IDENTITY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity";
@@ -18,8 +18,11 @@ const CLAIMS_LIMIT: usize = 64;
 pub struct RequestedClaims {
     /// `@Dialect`.
     pub dialect: String,
-    /// The claims, if the dialect is that of identity claims.
+    /// The claims. In other dialects than that of identity claims, by the `Uri` of each element,
+    /// or by its expanded name where it has none.
     pub claims: Vec<RequestedClaim>,
+    /// The expanded name of a claim in another dialect that says more than its name.
+    pub says_more: Option<String>,
 }
 
 /// One claim that a request asks for.
@@ -42,7 +45,7 @@ impl RequestedClaims {
         let dialect = dialect.as_deref().unwrap_or_default().trim().to_owned();
         let mut claims = Vec::new();
         if dialect != IDENTITY {
-            return Ok(Self { dialect, claims });
+            return Self::read_free(dialect, element);
         }
         for child in element.children() {
             if !child.is(IDENTITY, "ClaimType") || child.first_child().is_some() {
@@ -66,6 +69,46 @@ impl RequestedClaims {
                 optional: flag(child, "Optional", false)?,
             });
         }
-        Ok(Self { dialect, claims })
+        Ok(Self {
+            dialect,
+            claims,
+            says_more: None,
+        })
+    }
+
+    /// Reads names in another dialect. Which dialects have a meaning is for the service to say, so
+    /// that their forms are no mistakes here.
+    fn read_free(dialect: String, element: Element<'_>) -> Result<Self, MessageError> {
+        let (mut claims, mut says_more) = (Vec::new(), None);
+        for child in element.children() {
+            if claims.len() == CLAIMS_LIMIT {
+                return Err(MessageError::TooMany {
+                    what: "claims",
+                    limit: CLAIMS_LIMIT,
+                });
+            }
+            let is_said = |name: &str| name == "Uri" || name == "Optional";
+            let has_content = child
+                .text_strict()
+                .is_none_or(|text| !text.trim().is_empty());
+            if has_content || child.attributes().any(|one| !is_said(one.qualified_name())) {
+                says_more.get_or_insert_with(|| expanded_name(child));
+            }
+            let uri = child.attribute("", "Uri");
+            let uri = uri.map_or_else(|| expanded_name(child), |uri| uri.trim().to_owned());
+            if uri.is_empty() || uri.len() > super::read::TEXT_LIMIT {
+                let expected = "a name of at most 2048 bytes";
+                return Err(MessageError::value(child, expected, None));
+            }
+            claims.push(RequestedClaim {
+                uri,
+                optional: flag(child, "Optional", false)?,
+            });
+        }
+        Ok(Self {
+            dialect,
+            claims,
+            says_more,
+        })
     }
 }

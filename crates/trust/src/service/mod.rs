@@ -31,8 +31,8 @@ use crate::message::{
 use crate::version::{Action, Operation, RequestType, TrustVersion};
 
 pub use assertions::{
-    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute,
-    Parties, TRANSIENT_NAMES, TargetService, takes_symmetric_keys,
+    ACTOR_CLAIM, AssertionRules, ClaimDialect, Delegation, DelegationForm, ForeignSubjects,
+    GrantedAttribute, Parties, TRANSIENT_NAMES, TargetService, takes_symmetric_keys,
 };
 pub(crate) use contexts::is_same;
 pub(crate) use keys::shortest_entropy;
@@ -450,14 +450,14 @@ impl SecurityTokenService {
                 _ => self.validate(request, requester, contexts, now),
             };
         }
-        if action.batch && action.operation != Operation::Issue {
-            // Each would have to be signed with the key of its context, and a message is signed
-            // with one.
-            return Err(Refusal::RequestTypeNotOffered {
-                found: request.request_type.uri(request.version),
-            });
-        }
         match TokenKind::of(request, &self.rules)? {
+            // Each would have to be signed with the key of its context, and a message is signed
+            // with one. Assertions are in the request.
+            TokenKind::SecurityContext if action.batch && action.operation != Operation::Issue => {
+                Err(Refusal::RequestTypeNotOffered {
+                    found: request.request_type.uri(request.version),
+                })
+            }
             TokenKind::SecurityContext => {
                 if let Some(element) = request.about_assertions() {
                     return Err(Refusal::NotUnderstood { element });

@@ -25,8 +25,8 @@ pub use self::asked::ACTOR_CLAIM;
 use self::asked::{AssertionRequest, Subject, actors, is_named};
 use self::rules::Party;
 pub use self::rules::{
-    AssertionRules, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute, Parties,
-    TRANSIENT_NAMES, TargetService,
+    AssertionRules, ClaimDialect, Delegation, DelegationForm, ForeignSubjects, GrantedAttribute,
+    Parties, TRANSIENT_NAMES, TargetService,
 };
 use self::statement::{Authentication, Confirmation, Statement, named_by_thumbprint, reference};
 use super::keys::NewKey;
@@ -34,8 +34,8 @@ use super::{Issued, Outcome, Records, Requester, SecurityTokenService};
 use crate::fault::Refusal;
 use crate::identifier;
 use crate::message::{
-    ContextReference, Lifetime, RequestSecurityToken, RequestSecurityTokenResponse, SecurityToken,
-    TokenStatus, later,
+    ContextReference, Lifetime, RequestSecurityToken, RequestSecurityTokenResponse, RequestedClaim,
+    RequestedClaims, SecurityToken, TokenStatus, later,
 };
 use crate::version::{KeyType, Operation};
 
@@ -288,19 +288,47 @@ impl AssertionRequest<'_> {
     fn attributes(&self, subject: &Subject) -> Result<Vec<(String, Vec<String>)>, Refusal> {
         let mut said = self.available(subject);
         if let Some(requested) = &self.request.claims {
-            if !requested.are_of_identity() {
-                return Err(self.not_understood("Claims"));
-            }
+            let wanted = self.wanted_claims(requested)?;
             let is_known = |uri: &str| said.iter().any(|(name, _)| name == uri);
-            let mut wanted = requested.claims.iter().filter(|claim| !claim.optional);
-            if let Some(unknown) = wanted.find(|claim| !is_known(&claim.uri)) {
+            let mut needed = wanted.iter().filter(|claim| !claim.optional);
+            if let Some(unknown) = needed.find(|claim| !is_known(&claim.uri)) {
                 return Err(Refusal::ClaimNotOffered {
                     claim: unknown.uri.clone(),
                 });
             }
-            said.retain(|(name, _)| requested.claims.iter().any(|claim| claim.uri == *name));
+            said.retain(|(name, _)| wanted.iter().any(|claim| claim.uri == *name));
         }
         Ok(said)
+    }
+
+    /// The claims that a request asks for, as identity claims: by the rule for its dialect. Without
+    /// a rule, and without a meaning in it, nothing is said that nobody understood (WS-Trust 1.4,
+    /// 9.3).
+    fn wanted_claims(&self, requested: &RequestedClaims) -> Result<Vec<RequestedClaim>, Refusal> {
+        if requested.are_of_identity() {
+            return Ok(requested.claims.clone());
+        }
+        let mut dialects = self.rules.dialects.iter();
+        let dialect = dialects.find(|one| one.dialect == requested.dialect);
+        let dialect = dialect.ok_or_else(|| self.not_understood("Claims"))?;
+        let not_offered = |claim: &String| Refusal::ClaimNotOffered {
+            claim: claim.clone(),
+        };
+        if let Some(claim) = &requested.says_more {
+            return Err(not_offered(claim));
+        }
+        let mut wanted = Vec::with_capacity(requested.claims.len());
+        for asked in &requested.claims {
+            match dialect.meaning(&asked.uri) {
+                Some(uri) => wanted.push(RequestedClaim {
+                    uri: uri.to_owned(),
+                    optional: asked.optional,
+                }),
+                None if asked.optional => {}
+                None => return Err(not_offered(&asked.uri)),
+            }
+        }
+        Ok(wanted)
     }
 
     /// When the assertion ends: as the request asks and the rules allow, and no later than what it

@@ -45,6 +45,8 @@ pub struct AssertionRules {
     pub services: Vec<TargetService>,
     /// What assertions say of their subjects.
     pub attributes: Vec<GrantedAttribute>,
+    /// What claims of other dialects than that of identity claims mean.
+    pub dialects: Vec<ClaimDialect>,
     /// Who may act for whom.
     pub delegations: Vec<Delegation>,
     /// Whose assertions prove the subject of a delegation, and are validated. The
@@ -96,6 +98,26 @@ pub struct GrantedAttribute {
     pub claim: String,
     /// Its values.
     pub values: Vec<String>,
+}
+
+/// What the claims of a dialect mean (WS-Trust 1.4, 9.3). They choose among the attributes of a
+/// subject, and give none that it has not.
+#[derive(Clone, Debug)]
+pub struct ClaimDialect {
+    /// `@Dialect`.
+    pub dialect: String,
+    /// Names in this dialect, each with the URI of the claim that it asks for. A name is the `Uri`
+    /// of an element, or its expanded name.
+    pub claims: Vec<(String, String)>,
+}
+
+impl ClaimDialect {
+    /// The claim that a name asks for.
+    pub(super) fn meaning(&self, name: &str) -> Option<&str> {
+        let mut claims = self.claims.iter();
+        let found = claims.find(|(known, _)| known == name);
+        found.map(|(_, claim)| claim.as_str())
+    }
 }
 
 /// How an actor acts for a subject.

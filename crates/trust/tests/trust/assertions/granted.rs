@@ -2,7 +2,7 @@
 
 use soapstone_crypto::{DigestAlgorithm, KeyTransport, OaepParameters, base64};
 use soapstone_testkit::keys;
-use soapstone_trust::{ACTOR_CLAIM, ComputedKey, Refusal};
+use soapstone_trust::{ACTOR_CLAIM, ClaimDialect, ComputedKey, Refusal};
 use soapstone_wss::{AssertionToken, ConfirmationMethod, SamlVersion};
 
 use super::{
@@ -175,6 +175,67 @@ fn claims_choose_among_what_may_be_said() {
         let refusal = sts.refusal(&asked(&one(name, false)), &by_password(who));
         assert_eq!(refusal, Refusal::ClaimNotOffered { claim: claim(name) });
     }
+}
+
+/// WS-Trust 1.4, 9.3: the names of a dialect mean what its rule says, and choose among what may be
+/// said of the subject.
+#[test]
+fn claims_of_another_dialect_go_by_its_rule() {
+    const DIALECT: &str = "http://docs.oasis-open.org/wsfed/authorization/200706/authclaims";
+    let sts = Sts::with(|rules| {
+        rules.dialects = vec![ClaimDialect {
+            dialect: DIALECT.to_owned(),
+            claims: vec![
+                ("urn:group".to_owned(), claim("role")),
+                ("{urn:a}mail".to_owned(), claim("emailaddress")),
+            ],
+        }];
+    });
+    let asked = |dialect: &str, claims: &str| {
+        let claims = format!(
+            "<wst:Claims Dialect='{dialect}' xmlns:auth='urn:auth' xmlns:a='urn:a'>{claims}</wst:Claims>"
+        );
+        issue(BOOKS, "Bearer", &claims)
+    };
+    let alice = by_password("alice");
+    let named = |claims: &str| {
+        let said = read(
+            &sts.issued(&asked(DIALECT, claims), &alice),
+            "CN=sts",
+            sts.now,
+        );
+        let names = said.attributes.into_iter().map(|it| it.name);
+        names.collect::<Vec<_>>()
+    };
+    let group = "<auth:ClaimType Uri='urn:group'/>";
+    let unknown = "<auth:ClaimType Uri='urn:clearance' Optional='true'/>";
+    assert_eq!(named(&format!("{group}{unknown}")), [claim("role")]);
+    assert_eq!(named("<a:mail/>"), [claim("emailaddress")]);
+    let refused = |dialect: &str, claims: &str| sts.refusal(&asked(dialect, claims), &alice);
+    let not_offered = |name: &str| Refusal::ClaimNotOffered {
+        claim: name.to_owned(),
+    };
+    let needed = unknown.replace(" Optional='true'", "");
+    assert_eq!(refused(DIALECT, &needed), not_offered("urn:clearance"));
+    // The name that the token has elsewhere is no name of this dialect.
+    let own = format!("<auth:ClaimType Uri='{}'/>", claim("role"));
+    assert_eq!(refused(DIALECT, &own), not_offered(&claim("role")));
+    // A value would be the requester's own word about the subject.
+    for more in [
+        "<auth:ClaimType Uri='urn:group'><auth:Value>admin</auth:Value></auth:ClaimType>",
+        "<auth:ClaimType Uri='urn:group'>admin</auth:ClaimType>",
+        "<auth:ClaimType Uri='urn:group' Value='admin'/>",
+    ] {
+        assert_eq!(refused(DIALECT, more), not_offered("{urn:auth}ClaimType"));
+    }
+    // Bob has no such attribute, whatever it is called.
+    let bobs = sts.refusal(&asked(DIALECT, "<a:mail/>"), &by_password("bob"));
+    assert_eq!(bobs, not_offered(&claim("emailaddress")));
+    let element = format!("{{{WST}}}Claims");
+    assert_eq!(
+        refused("urn:other", group),
+        Refusal::NotUnderstood { element }
+    );
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! clause or its attack.
 
 mod attacks;
+mod batches;
 mod cancelled;
 mod deputies;
 mod granted;
+mod renewed;
 mod rights;
 mod shown;
 
@@ -108,6 +110,7 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
             attribute(users(&["alice", "bob"]), "role", &["reader"]),
             attribute(certificates(&["CN=client"]), "role", &["writer"]),
         ],
+        dialects: Vec::new(),
         delegations: vec![Delegation {
             actors: certificates(&["CN=front"]),
             subjects: users(&["alice"]),
