@@ -10,7 +10,7 @@ use super::open::Opened;
 use crate::config::balance::Sticky;
 use crate::conversation::handshake;
 use crate::exchange::connection::Connection;
-use crate::issued::asking as token;
+use crate::issued::failed as token;
 use crate::wire::backend::BackendError;
 use crate::wire::fault::Cause;
 

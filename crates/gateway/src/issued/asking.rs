@@ -1,15 +1,21 @@
-//! A question to a token service: a request for an assertion, and its answer.
+//! A question to a token service: a request for an assertion, for a later end of one or for its
+//! cancellation, and the answer.
 //!
-//! The rule kept here: every step has its bound in time and size, nobody follows an answer that
-//! leads elsewhere, and a failure tells its cause.
+//! The rule kept here: every step has its bound in time and size, and nobody follows an answer that
+//! leads elsewhere.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use soapstone::endpoint::{Call, TokenError, TokenRequests, UnsecuredFault};
-use soapstone::wss::{AssertionToken, IssuedAssertion, SecureError};
+use soapstone::endpoint::{
+    Call, Calling, Endpoint, TokenError, TokenQuestion, TokenRequests, UnsecuredFault,
+};
+use soapstone::wss::{AssertionToken, IssuedAssertion, KerberosSession};
 
+use super::entries::Granted;
+use super::failed::Failed;
+use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::OutboundEndpoint;
@@ -17,8 +23,7 @@ use crate::scheduling::executor::Executor;
 use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
-use crate::wire::backend::BackendError;
-use crate::wire::errand::{Errand, Undone, demand_soap};
+use crate::wire::errand::{Errand, demand_soap};
 
 /// Largest answer of a token service.
 pub(crate) const LARGEST_ANSWER: u64 = 1 << 20;
@@ -34,121 +39,6 @@ pub(crate) struct TokenAsker {
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
-/// Why there is no assertion.
-#[derive(Debug)]
-pub(crate) enum Failed {
-    /// The token service does not answer.
-    Away(BackendError),
-    /// Its answer did not arrive whole, or is no SOAP message.
-    Answer {
-        /// What it was.
-        detail: String,
-    },
-    /// The request could not be made, or the answer grants nothing.
-    Refused {
-        /// Why.
-        error: TokenError,
-        /// What the fault says that the answer was, where it was one without security.
-        peer_fault: Option<String>,
-    },
-    /// The plain request brings no assertion of a user, or one that nobody would accept.
-    User(SecureError),
-    /// This side cannot secure the request now: the KDC is away, or what holds the key.
-    Unsecured(SecureError),
-    /// The gateway has too much to do, or too many questions are under way.
-    Busy,
-    /// It was not finished in time, or the gateway ends.
-    Unfinished,
-}
-
-impl Failed {
-    /// A stable name for metrics and logs.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Away(_) => "token-service-away",
-            Self::Answer { .. } => "token-service-answer",
-            Self::Refused { .. } => "token-refused",
-            Self::User(_) => "not-secured",
-            Self::Unsecured(_) => "token-not-secured",
-            Self::Busy => "token-busy",
-            Self::Unfinished => "token-unfinished",
-        }
-    }
-
-    /// Whether the gateway itself has too much to do, or lacks something for now: the token service
-    /// was not asked.
-    pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy | Self::Unsecured(_))
-    }
-
-    /// Whether something was slow rather than wrong.
-    pub(crate) fn is_timeout(&self) -> bool {
-        match self {
-            Self::Away(error) => error.is_timeout(),
-            _ => matches!(self, Self::Unfinished),
-        }
-    }
-
-    /// Whether nobody would be answered: there is no connection. What breaks off or takes too long
-    /// may do so for the message of one user.
-    pub(crate) fn is_of_the_service(&self) -> bool {
-        matches!(self, Self::Away(error) if error.is_unreachable())
-    }
-
-    /// Whether the token service answered, so that it is there.
-    pub(crate) fn is_an_answer(&self) -> bool {
-        match self {
-            Self::Answer { .. } => true,
-            Self::Refused { error, .. } => !matches!(error, TokenError::Unsecurable(_)),
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Away(error) => write!(out, "token service away: {error}"),
-            Self::Answer { detail } => write!(out, "no assertion from the token service: {detail}"),
-            Self::Refused {
-                peer_fault: Some(text),
-                ..
-            } => write!(
-                out,
-                "no assertion from the token service: it refused with the unsecured fault {text}"
-            ),
-            Self::Refused { error, .. } => {
-                write!(out, "no assertion from the token service: {error}")
-            }
-            Self::User(error) => write!(
-                out,
-                "no assertion of a user in the request, to ask the token service with: {error}"
-            ),
-            Self::Unsecured(error) => write!(
-                out,
-                "no assertion from the token service: the request cannot be secured now: {error}"
-            ),
-            Self::Busy => {
-                out.write_str("no assertion from the token service: too much is under way already")
-            }
-            Self::Unfinished => {
-                out.write_str("no assertion from the token service: it took too long")
-            }
-        }
-    }
-}
-
-impl From<Undone> for Failed {
-    fn from(undone: Undone) -> Self {
-        match undone {
-            Undone::Backend(error) => Self::Away(error),
-            Undone::Answer { detail } => Self::Answer { detail },
-            Undone::Busy => Self::Busy,
-            Undone::Unfinished => Self::Unfinished,
-        }
-    }
-}
-
 impl TokenAsker {
     /// The longest that a question may take: each of its steps has its own bounds, and this one is
     /// for all of them.
@@ -157,38 +47,131 @@ impl TokenAsker {
         timeouts.connect + timeouts.response * 2
     }
 
-    /// One request for an assertion, for that user, and its answer.
+    /// A later end of that assertion, or another one for that user: where the token service refuses
+    /// to renew, it is asked anew.
     pub(super) async fn ask(
         &self,
         user: Option<Arc<AssertionToken>>,
+        former: Option<Arc<Granted>>,
     ) -> Result<IssuedAssertion, Failed> {
-        let (asked, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        let (mut question, session) = self
-            .work(move |desk| async move {
-                let refused = |error| match error {
-                    TokenError::Unsecurable(error) if error.is_temporary() => {
-                        Failed::Unsecured(error)
-                    }
-                    error => Failed::Refused {
-                        error,
-                        peer_fault: None,
-                    },
-                };
-                let session = SessionInUse::begin(&asked, &desk).await;
-                let session = session.map_err(|error| refused(TokenError::Unsecurable(error)))?;
-                let kerberos = session.as_ref().and_then(SessionInUse::session);
-                let buffers = &mut desk.workspace().buffers();
-                let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                let (side, user) = (&asked.endpoint, user.as_deref());
-                let begun = requests.begin(side, user, kerberos, &mut call);
-                Ok((begun.map_err(refused)?, session))
+        if let Some(former) = former {
+            match self.renewed(former).await {
+                Err(failed) if failed.is_an_answer() => {
+                    tracing::debug!(
+                        route = self.route,
+                        detail = %Beginning(&failed),
+                        "the token service does not renew the assertion"
+                    );
+                }
+                outcome => return outcome,
+            }
+        }
+        let asked = self.begun(move |requests, endpoint, session, call| {
+            requests.begin(endpoint, user.as_deref(), session, call)
+        });
+        let (question, session) = asked.await?;
+        self.answered(question, session).await
+    }
+
+    async fn renewed(&self, former: Arc<Granted>) -> Result<IssuedAssertion, Failed> {
+        let asked = self.begun(move |requests, endpoint, session, call| {
+            requests.begin_renewal(endpoint, &former.assertion, session, call)
+        });
+        match asked.await? {
+            (Some(question), session) => self.answered(question, session).await,
+            (None, _) => Err(Failed::Answer {
+                detail: "assertions are asked for anew".to_owned(),
+            }),
+        }
+    }
+
+    /// Tells the token service that an assertion is not needed any more. Nothing depends on it: an
+    /// assertion ends by itself.
+    pub(super) async fn cancel(&self, granted: Arc<Granted>) {
+        let id = granted.assertion.token.id().to_owned();
+        match self.cancelled(granted).await {
+            Ok(()) => tracing::info!(
+                route = self.route,
+                assertion = %Beginning(&id),
+                "the token service has cancelled an assertion"
+            ),
+            Err(failed) => tracing::debug!(
+                route = self.route,
+                assertion = %Beginning(&id),
+                detail = %Beginning(&failed),
+                "not cancelled"
+            ),
+        }
+    }
+
+    async fn cancelled(&self, granted: Arc<Granted>) -> Result<(), Failed> {
+        let asked = self.begun(move |requests, endpoint, session, call| {
+            requests.begin_farewell(endpoint, &granted.assertion, session, call)
+        });
+        let (mut farewell, _session) = asked.await?;
+        let octets = std::mem::take(&mut farewell.bytes);
+        let answer = self.exchanged(&farewell.action, octets).await?;
+        let (endpoint, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
+        self.work(move |desk| async move {
+            let (side, workspace) = (&endpoint.endpoint, desk.workspace());
+            let now = jiff::Timestamp::now();
+            let concluded = requests.conclude_farewell(side, workspace, farewell, answer, now);
+            concluded.await.map_err(|error| Failed::Refused {
+                error,
+                peer_fault: None,
             })
-            .await?;
-        let octets = std::mem::take(&mut question.bytes);
-        let version = self.requests.soap();
-        let request = self.errand.request(version, &question.action, octets);
+        })
+        .await
+    }
+
+    /// A request that was made and secured, with the session of this side's Kerberos token.
+    async fn begun<Q: Send + 'static>(
+        &self,
+        begin: impl FnOnce(
+            &TokenRequests,
+            &Endpoint<Calling>,
+            Option<&KerberosSession>,
+            &mut Call<'_>,
+        ) -> Result<Q, TokenError>
+        + Send
+        + 'static,
+    ) -> Result<(Q, Option<SessionInUse>), Failed> {
+        let (asked, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
+        self.work(move |desk| async move {
+            let refused = |error| match error {
+                TokenError::Unsecurable(error) if error.is_temporary() => Failed::Unsecured(error),
+                error => Failed::Refused {
+                    error,
+                    peer_fault: None,
+                },
+            };
+            let session = SessionInUse::begin(&asked, &desk).await;
+            let session = session.map_err(|error| refused(TokenError::Unsecurable(error)))?;
+            let kerberos = session.as_ref().and_then(SessionInUse::session);
+            let buffers = &mut desk.workspace().buffers();
+            let mut call = Call::new(jiff::Timestamp::now(), buffers);
+            let begun = begin(&requests, &asked.endpoint, kerberos, &mut call);
+            Ok((begun.map_err(refused)?, session))
+        })
+        .await
+    }
+
+    /// Sends a request, and waits for all of its answer.
+    async fn exchanged(&self, action: &str, octets: Vec<u8>) -> Result<Vec<u8>, Failed> {
+        let request = self.errand.request(self.requests.soap(), action, octets);
         let (head, answer) = self.errand.exchange(request).await?;
         demand_soap(&head)?;
+        Ok(answer)
+    }
+
+    /// Sends a question, and takes the assertion out of its answer.
+    async fn answered(
+        &self,
+        mut question: TokenQuestion,
+        session: Option<SessionInUse>,
+    ) -> Result<IssuedAssertion, Failed> {
+        let octets = std::mem::take(&mut question.bytes);
+        let answer = self.exchanged(&question.action, octets).await?;
         let (endpoint, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
         let concluding = self.work(move |desk| async move {
             let (kept, now) = (answer.clone(), jiff::Timestamp::now());

@@ -14,7 +14,7 @@ use soapstone::wss::{AssertionToken, IssuedAssertion};
 use soapstone_store::Breaker;
 use tokio::sync::watch;
 
-use super::asking::Failed;
+use super::failed::Failed;
 
 /// What a question came to. Everybody who waits for it is told the same.
 pub(super) type Outcome = Result<Arc<Granted>, Arc<Failed>>;
@@ -97,6 +97,14 @@ impl Entries {
             return None;
         }
         Some(self.entries.entry(key).or_insert_with(Entry::new))
+    }
+
+    /// Takes out what is kept and has not ended: nobody gets it any more.
+    pub(super) fn take_all(&mut self, now: Timestamp) -> Vec<Arc<Granted>> {
+        let kept = self.entries.values_mut();
+        let kept = kept.filter_map(|entry| entry.granted.take());
+        kept.filter(|granted| granted.assertion.ends > now)
+            .collect()
     }
 
     /// Makes room for one more user: all whose assertions have ended go; else one who has none, or

@@ -5,4 +5,5 @@
 
 pub(crate) mod asking;
 pub(crate) mod entries;
+pub(crate) mod failed;
 pub(crate) mod tokens;

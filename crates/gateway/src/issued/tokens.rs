@@ -15,6 +15,9 @@
 //! failed none is asked for a moment: of the service, if it cannot be reached; else of the user,
 //! whose assertion may be to blame. Then one question tries, and the others wait for its outcome.
 //!
+//! Where the file says so, one about ourselves is renewed, and those that are kept are cancelled
+//! when the gateway ends.
+//!
 //! What this side could not secure says nothing of either: its KDC may be away. That has a pause of
 //! its own, for all users. Then one question tries, and one request a second waits for it at most.
 //!
@@ -31,10 +34,12 @@ use soapstone::wss::SecureError;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_store::Breaker;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::asking::{Failed, TokenAsker};
+use super::asking::TokenAsker;
 use super::entries::{Entries, Entry, Granted, Outcome, TRIAL, User, key_of};
+use super::failed::Failed;
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::OutboundEndpoint;
@@ -250,7 +255,8 @@ impl IssuedTokens {
         let asker = &self.asker;
         let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
         let patience = asker.patience();
-        let answered = tokio::time::timeout(patience, asker.ask(assertion)).await;
+        let former = self.former(user.as_ref());
+        let answered = tokio::time::timeout(patience, asker.ask(assertion, former)).await;
         let answered = answered.unwrap_or(Err(Failed::Unfinished));
         asker
             .metrics
@@ -305,6 +311,36 @@ impl IssuedTokens {
                 }
                 Err(failed)
             }
+        }
+    }
+
+    /// The assertion to renew, where that is asked for and there is one.
+    fn former(&self, user: Option<&Arc<User>>) -> Option<Arc<Granted>> {
+        if user.is_some() || !self.asker.requests.renew() {
+            return None;
+        }
+        let now = self.now();
+        let state = self.state();
+        let granted = state.get(&key_of(user))?.granted.clone();
+        granted.filter(|granted| granted.assertion.ends > now)
+    }
+
+    /// Ends all assertions that are kept, and tells the token service so, where the file says it
+    /// and as far as it listens. The next request asks for another one.
+    pub(crate) fn end(self: &Arc<Self>, farewells: &mut JoinSet<()>) {
+        if !self.asker.requests.cancel() {
+            return;
+        }
+        let kept = self.state().take_all(self.now());
+        for granted in kept {
+            let tokens = Arc::clone(self);
+            farewells.spawn(async move {
+                // As many at once as there may be questions.
+                let permit = Arc::clone(&tokens.questions).acquire_owned().await;
+                if permit.is_ok() {
+                    tokens.asker.cancel(granted).await;
+                }
+            });
         }
     }
 

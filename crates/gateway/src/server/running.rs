@@ -284,9 +284,10 @@ impl Running {
         self.state.current.close_idle();
     }
 
-    /// Ends the conversations with backends and tells them so, as far as they listen; the next
-    /// exchange begins a new one. One that is under way in a conversation that ends is sent
-    /// again in another, as after any loss.
+    /// Ends the conversations with backends and tells them so, as far as they listen; and the
+    /// assertions of token services, where the file says so. The next exchange begins a new one.
+    /// One that is under way in a conversation that ends is sent again in another, as after any
+    /// loss.
     // Boxed for the same reason as `Gateway::start`.
     pub fn end_conversations(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
@@ -295,6 +296,10 @@ impl Running {
                 let upstreams = route.upstreams();
                 for conversation in upstreams.filter_map(|it| it.conversation.as_ref()) {
                     conversation.end(&mut farewells);
+                }
+                let upstreams = route.upstreams();
+                for tokens in upstreams.filter_map(|it| it.tokens.as_ref()) {
+                    tokens.end(&mut farewells);
                 }
             }
             // Whoever does not hear it in time learns it when the context expires.

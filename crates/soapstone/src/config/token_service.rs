@@ -66,6 +66,10 @@ pub struct TokenServiceConfig {
     pub user: Option<Located<UserRole>>,
     /// Most assertions that are kept.
     pub capacity: Option<u64>,
+    /// Whether an assertion that ends soon is renewed, where the token service does that.
+    pub renew: Option<Located<bool>>,
+    /// Whether assertions that are kept are cancelled when the gateway ends.
+    pub cancel: Option<Located<bool>>,
     /// TLS towards the token service.
     pub tls: Option<TlsFiles>,
     /// How requests to the token service are secured, and its answers judged.
@@ -128,6 +132,8 @@ pub(super) fn read(mut table: Table<'_>) -> TokenServiceConfig {
         capacity: table
             .integer("capacity", 1, 1_000_000)
             .map(|capacity| capacity.value),
+        renew: table.boolean("renew"),
+        cancel: table.boolean("cancel"),
         tls: table.table("tls").and_then(TlsFiles::read),
         endpoint: endpoint.map(Box::new),
     };

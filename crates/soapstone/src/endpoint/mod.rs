@@ -94,5 +94,7 @@ pub use securer::Securer;
 pub use service::Service;
 pub use step::{Step, StepObserver};
 pub use token_key::{TokenKeyProblem, token_key};
-pub use token_service::{TokenError, TokenQuestion, TokenRequests, TokenService, user_of};
+pub use token_service::{
+    TokenError, TokenFarewell, TokenQuestion, TokenRequests, TokenService, user_of,
+};
 pub use unsecured_fault::UnsecuredFault;

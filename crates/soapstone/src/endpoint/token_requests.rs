@@ -56,11 +56,36 @@ impl Compiler<'_> {
             capacity: config
                 .capacity
                 .map_or(CAPACITY, |most| usize::try_from(most).unwrap_or(CAPACITY)),
+            renews: self.renews_assertions(config, &rules),
+            cancels: config.cancel.as_ref().is_some_and(|it| it.value),
             tls: config.tls.clone(),
             rules,
         };
         self.check_secrecy(config, &endpoint, &requests);
         Some(Box::new(TokenService { endpoint, requests }))
+    }
+
+    /// Whether assertions are renewed: those about ourselves, whose bearer or key the request can
+    /// show. Of a user's there may be no longer one than the user's own.
+    fn renews_assertions(&mut self, config: &TokenServiceConfig, rules: &TokenRules) -> bool {
+        let Some(renew) = config.renew.as_ref().filter(|renew| renew.value) else {
+            return false;
+        };
+        let problem = match &rules.key {
+            TokenKey::Symmetric(_) => {
+                "nothing in a request shows who holds a symmetric key, and so no assertion with one is renewed"
+            }
+            _ if config.user.is_some() => {
+                "the assertion of a user ends with the user's own, and is asked for with it"
+            }
+            _ => return true,
+        };
+        self.report_with_hint(
+            renew.place,
+            problem,
+            "leave `renew` out: another one is asked for in time",
+        );
+        false
     }
 
     /// The endpoint that faces the token service.
@@ -373,8 +398,11 @@ impl Compiler<'_> {
                 proof.contribution != Contribution::Issuers,
             ),
         };
+        // Requests to renew or to cancel an assertion have it in them.
+        let is_shown = requests.renews || requests.cancels;
+        let shows = is_shown && matches!(requests.rules.key, TokenKey::Bearer);
         let readable = answered && !answers().all(encrypts_body_afresh)
-            || (sent || requests.user.is_some()) && !asked().all(encrypts_body_afresh);
+            || (sent || shows || requests.user.is_some()) && !asked().all(encrypts_body_afresh);
         let problem = if readable {
             "everybody on the way could read an assertion, or its key, and use it: the token service is not https, and `endpoint` encrypts no Body"
         } else if !answers().all(|policy| policy.signs(&Part::Body)) {

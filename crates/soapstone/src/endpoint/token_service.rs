@@ -12,10 +12,12 @@ use std::fmt;
 
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
-use soapstone_trust::{OnBehalf, PendingToken, TokenRules, TrustError};
+use soapstone_trust::{
+    OnBehalf, PendingToken, PendingTokenCancel, TokenRules, TrustError, TrustRequest,
+};
 use soapstone_wss::{
     AssertionToken, Envelope, IssuedAssertion, KerberosSession, Outgoing, Receipt, Rejected,
-    SecureError, SoapVersion, take_assertion,
+    SecureError, Secured, SoapVersion, take_assertion,
 };
 use soapstone_xml::Buffers;
 
@@ -44,6 +46,8 @@ pub struct TokenRequests {
     pub(super) soap: SoapVersion,
     pub(super) user: Option<UserRole>,
     pub(super) capacity: usize,
+    pub(super) renews: bool,
+    pub(super) cancels: bool,
     pub(super) tls: Option<TlsFiles>,
 }
 
@@ -56,6 +60,17 @@ pub struct TokenQuestion {
     pub action: String,
     receipt: Receipt,
     pending: PendingToken,
+}
+
+/// A request to cancel an assertion that was secured and waits for its answer.
+#[derive(Debug)]
+pub struct TokenFarewell {
+    /// The envelope to send.
+    pub bytes: Vec<u8>,
+    /// Its `SOAPAction`.
+    pub action: String,
+    receipt: Receipt,
+    pending: PendingTokenCancel,
 }
 
 /// Why there is no assertion.
@@ -105,6 +120,16 @@ impl TokenRequests {
         self.user.is_some()
     }
 
+    /// Whether an assertion that ends soon is renewed, where the token service does that.
+    pub fn renew(&self) -> bool {
+        self.renews
+    }
+
+    /// Whether assertions that are kept are cancelled when nobody needs them any more.
+    pub fn cancel(&self) -> bool {
+        self.cancels
+    }
+
     /// Most assertions that are to be kept.
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -135,7 +160,72 @@ impl TokenRequests {
             // Without the user it would be a token about ourselves, with all that we may do.
             _ => return Err(TokenError::Unsecurable(SecureError::AssertionMissing)),
         };
-        let (pending, request) = PendingToken::issue(&self.rules, user, now);
+        let asked = PendingToken::issue(&self.rules, user, now);
+        self.question(endpoint, asked, kerberos, call)
+    }
+
+    /// A request for a later end of an assertion that was granted here (WS-Trust 1.4, 5); none,
+    /// where assertions are asked for anew.
+    ///
+    /// # Errors
+    /// Why it cannot be secured.
+    pub fn begin_renewal(
+        &self,
+        endpoint: &Endpoint<Calling>,
+        granted: &IssuedAssertion,
+        kerberos: Option<&KerberosSession>,
+        call: &mut Call<'_>,
+    ) -> Result<Option<TokenQuestion>, TokenError> {
+        let now = endpoint.clock(call.now);
+        let asked = PendingToken::renew(&self.rules, granted, now).filter(|_| self.renews);
+        let asked = asked.map(|asked| self.question(endpoint, asked, kerberos, call));
+        asked.transpose()
+    }
+
+    /// A request to cancel an assertion that was granted here (WS-Trust 1.4, 6).
+    ///
+    /// # Errors
+    /// Why it cannot be secured.
+    pub fn begin_farewell(
+        &self,
+        endpoint: &Endpoint<Calling>,
+        granted: &IssuedAssertion,
+        kerberos: Option<&KerberosSession>,
+        call: &mut Call<'_>,
+    ) -> Result<TokenFarewell, TokenError> {
+        let (pending, request) = PendingTokenCancel::cancel(self.rules.version, &granted.token);
+        let secured = self.secured(endpoint, &request, kerberos, call)?;
+        Ok(TokenFarewell {
+            bytes: secured.bytes,
+            action: request.action,
+            receipt: secured.receipt,
+            pending,
+        })
+    }
+
+    fn question(
+        &self,
+        endpoint: &Endpoint<Calling>,
+        (pending, request): (PendingToken, TrustRequest),
+        kerberos: Option<&KerberosSession>,
+        call: &mut Call<'_>,
+    ) -> Result<TokenQuestion, TokenError> {
+        let secured = self.secured(endpoint, &request, kerberos, call)?;
+        Ok(TokenQuestion {
+            bytes: secured.bytes,
+            action: request.action,
+            receipt: secured.receipt,
+            pending,
+        })
+    }
+
+    fn secured(
+        &self,
+        endpoint: &Endpoint<Calling>,
+        request: &TrustRequest,
+        kerberos: Option<&KerberosSession>,
+        call: &mut Call<'_>,
+    ) -> Result<Secured, TokenError> {
         let headers = Addressing::request(
             AddressingVersion::V10,
             request.action.clone(),
@@ -147,15 +237,8 @@ impl TokenRequests {
             kerberos,
             ..Outgoing::default()
         };
-        let secured = endpoint
-            .secure_with(plain, outgoing, call)
-            .map_err(TokenError::Unsecurable)?;
-        Ok(TokenQuestion {
-            bytes: secured.bytes,
-            action: request.action,
-            receipt: secured.receipt,
-            pending,
-        })
+        let secured = endpoint.secure_with(plain, outgoing, call);
+        secured.map_err(TokenError::Unsecurable)
     }
 
     /// The assertion that the token service made.
@@ -181,6 +264,30 @@ impl TokenRequests {
         let granted = pending.accept(&self.rules, verified.envelope().body(), now);
         verified.finish(&mut workspace.buffers());
         granted.map_err(TokenError::Trust)
+    }
+
+    /// That the token service has cancelled an assertion.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub async fn conclude_farewell(
+        &self,
+        endpoint: &Endpoint<Calling>,
+        workspace: &Workspace,
+        farewell: TokenFarewell,
+        answer: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
+        let TokenFarewell {
+            receipt, pending, ..
+        } = farewell;
+        let mut nobody = ();
+        let receipt = Some(Box::new(receipt));
+        let verified = endpoint.verified(answer.into(), receipt, workspace, now, &mut nobody);
+        let (verified, _) = verified.await.map_err(TokenError::Rejected)?;
+        let cancelled = pending.accept(verified.envelope().body());
+        verified.finish(&mut workspace.buffers());
+        cancelled.map_err(TokenError::Trust)
     }
 }
 

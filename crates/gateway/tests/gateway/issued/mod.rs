@@ -4,6 +4,7 @@
 mod files;
 mod judged;
 mod proof;
+mod renewed;
 mod several;
 mod users;
 
