@@ -446,8 +446,8 @@ async fn a_requester_without_a_role_learns_nothing_of_the_token_service() {
     assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
 }
 
-/// The rates of roles and agreements count messages: a message holds one request unless the file says
-/// how many.
+/// The rates of roles and agreements count messages: a message holds one request unless the file
+/// says how many.
 #[tokio::test]
 async fn a_collection_of_requests_takes_the_operators_word() {
     let folder = folder();
