@@ -5,13 +5,16 @@
 //! parties know has a comment.
 
 use soapstone::policy::ExchangePolicy;
-use soapstone::wss::{ConfirmationMethod, KerberosForm, KeyBinding};
+use soapstone::wss::{ConfirmationMethod, KerberosForm, KeyBinding, SamlVersion};
 
 /// The certificate and key that stand in for the issuer's.
 pub(super) const ISSUER: &str = "issuer";
 
 /// The file that stands in for the keytab of the service.
 pub(super) const KEYTAB: &str = "http.keytab";
+
+/// The file that stands in for an assertion of the issuer's.
+pub(super) const ASSERTION: &str = "client.saml.xml";
 
 /// A token of requests that neither side makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +27,8 @@ pub(super) enum Foreign {
         is_issued: bool,
         /// Its key is symmetric, and the service deciphers it.
         is_symmetric: bool,
+        /// Its version.
+        version: SamlVersion,
     },
     /// A Kerberos token.
     Ticket(KerberosForm),
@@ -50,7 +55,27 @@ impl Foreign {
             confirmation,
             is_issued: agreement.issued.is_some() || is_symmetric,
             is_symmetric,
+            version: *assertion.versions.first()?,
         })
+    }
+
+    /// The assertion that stands in for one of the issuer's where conversations begin with it:
+    /// whether it has the key of the client, and its version. One of a user's single messages is
+    /// in the plain request.
+    pub(super) fn begins_with(self) -> Option<(bool, SamlVersion)> {
+        match self {
+            Self::Assertion {
+                confirmation,
+                is_issued: false,
+                is_symmetric: false,
+                version,
+            } => match confirmation {
+                ConfirmationMethod::HolderOfKey => Some((true, version)),
+                ConfirmationMethod::Bearer => Some((false, version)),
+                ConfirmationMethod::SenderVouches => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether the client has a key of its own because of it.
@@ -60,6 +85,7 @@ impl Foreign {
                 confirmation,
                 is_issued,
                 is_symmetric,
+                ..
             } => is_issued || (confirmation == ConfirmationMethod::HolderOfKey && !is_symmetric),
             Self::Ticket(_) => false,
         }
@@ -107,9 +133,18 @@ impl Foreign {
         }
     }
 
-    /// The table of the client.
-    pub(super) fn of_client(self) -> String {
+    /// The table of the client, whose messages belong to conversations or do not.
+    pub(super) fn of_client(self, converses: bool) -> String {
         match self {
+            Self::Assertion { confirmation, .. } if converses && self.begins_with().is_some() => {
+                format!(
+                    "# The assertion that begins conversations: docs/saml.md, \"An assertion that begins a conversation\".\n[routes.outbound.saml]\n\
+                     confirmation = [\"{}\"]\n\
+                     # FILL IN: {ASSERTION} is signed by {ISSUER}.key.pem, and ends within a day. Put one of the issuer's in its place.\n\
+                     assertion = \"{ASSERTION}\"",
+                    confirmation.name()
+                )
+            }
             Self::Assertion {
                 confirmation,
                 is_issued: false,

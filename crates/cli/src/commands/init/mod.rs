@@ -4,6 +4,7 @@
 //! request to try. The rule kept here: what gets into the folder was read first, by what will read
 //! it there; and nothing that is there is touched.
 
+mod assertion;
 mod contract;
 mod foreign;
 mod place;
@@ -24,7 +25,7 @@ use soapstone::{Opener, Securer};
 use soapstone_gateway::{OneLine, backend_url, share_a_port};
 
 use self::contract::{AgreedPolicy, Contract, cannot_copy};
-use self::foreign::{Foreign, ISSUER, KEYTAB};
+use self::foreign::{ASSERTION, Foreign, ISSUER, KEYTAB};
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
 use self::uses::Uses;
@@ -357,6 +358,10 @@ impl Plan {
                     "issuer.cert.pem",
                     "put the issuer's in its place".to_owned(),
                 ));
+                if self.uses.begins_with().is_some() {
+                    let stands_in = "stands in for an assertion of the issuer's".to_owned();
+                    files.push((ASSERTION, stands_in));
+                }
             }
             Some(Foreign::Ticket(_)) => {
                 let stands_in = "empty: put the keytab of the service in its place".to_owned();
@@ -490,16 +495,16 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
     if !hosts.contains(&listen) {
         hosts.push(listen);
     }
-    let issue = |name: &str, subject, kind, hosts| {
-        write(
-            name,
-            &order(subject, kind, hosts, plan.days).make(Some(&authority))?,
-        )
+    let issue = |name: &str, subject, kind, hosts| -> Result<Identity, Failure> {
+        let identity = order(subject, kind, hosts, plan.days).make(Some(&authority))?;
+        write(name, &identity)?;
+        Ok(identity)
     };
     issue("service", "CN=service", plan.first_key(), &hosts)?;
-    if plan.uses.client_key() {
-        issue("client", "CN=client", plan.first_key(), &[])?;
-    }
+    let client = match plan.uses.client_key() {
+        true => Some(issue("client", "CN=client", plan.first_key(), &[])?),
+        false => None,
+    };
     if let Some(kind) = plan.second_key() {
         issue("service-reads", "CN=service", kind, &[])?;
         issue("client-reads", "CN=client", kind, &[])?;
@@ -507,7 +512,13 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
     match plan.uses.foreign {
         None => {}
         Some(Foreign::Assertion { .. }) => {
-            issue(ISSUER, "CN=issuer", KeyKind::Rsa { bits: BITS }, &[])?;
+            let issuer = issue(ISSUER, "CN=issuer", KeyKind::Rsa { bits: BITS }, &[])?;
+            if let Some((is_held, version)) = plan.uses.begins_with() {
+                let holder = client.as_ref().filter(|_| is_held);
+                let assertion = assertion::stand_in(issuer, holder, version)?;
+                let path = folder.join(ASSERTION);
+                files::create(&path, &assertion, Privacy::Secret, Existing::Keep)?;
+            }
         }
         Some(Foreign::Ticket(_)) => {
             files::create(&folder.join(KEYTAB), b"", Privacy::Secret, Existing::Keep)?;

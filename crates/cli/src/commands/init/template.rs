@@ -273,7 +273,7 @@ fn tables(party: Party, plan: &Plan) -> String {
     if let Some(foreign) = uses.foreign {
         lines.push(match party {
             Party::Service => foreign.of_service(),
-            _ => foreign.of_client(),
+            _ => foreign.of_client(uses.converses),
         });
     }
     lines.join("\n")

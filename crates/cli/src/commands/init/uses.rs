@@ -1,6 +1,6 @@
 //! Which keys and users the two endpoints have, and what for.
 
-use soapstone::wss::Mechanism;
+use soapstone::wss::{Mechanism, SamlVersion};
 
 use super::foreign::Foreign;
 
@@ -46,6 +46,13 @@ impl Uses {
             converses: mechanism == Mechanism::SecureConversation,
             foreign: None,
         }
+    }
+
+    /// The assertion that conversations begin with, if it stands in a file: whether it has the key
+    /// of the client, and its version.
+    pub(super) fn begins_with(self) -> Option<(bool, SamlVersion)> {
+        let foreign = self.foreign.filter(|_| self.converses);
+        foreign.and_then(Foreign::begins_with)
     }
 
     /// Whether there is a key of the client.
