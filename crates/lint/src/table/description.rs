@@ -132,4 +132,7 @@ rules! { DESCRIPTION Profiles::BASIC, Description;
 "R2754" MUST "soap:fault/@name" "WSDL 1.1, 3.6"
     "The name of a bound fault is that of the wsdl:fault around it."
     "Write the same name in both.";
+"wsdl-not-looked-at" REMARK "wsdl:binding" "no clause: a bound of this program"
+    "Of bound messages and their parts the first 65,536 are looked at."
+    "Split the description: the rules about bound messages were not looked for in the rest.";
 }

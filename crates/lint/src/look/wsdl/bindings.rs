@@ -1,4 +1,6 @@
 //! Bindings (Basic Profile 1.1, 4.4, 4.6 and 4.7).
+//!
+//! The rule kept here: what is not looked at is told, and breaks no rule.
 
 use std::collections::HashSet;
 
@@ -8,9 +10,9 @@ use crate::findings::{Findings, quoted};
 use crate::look::wsdl::{Description, PortType, is_soap, named_operations, qname};
 use crate::names::{SOAP_HTTP, WSDL};
 
-/// Operations of all bindings that are compared: a description may bind one large port type many
-/// times.
-const MOST_OPERATIONS: usize = 1 << 16;
+/// Operations of all bindings whose messages are looked at, and parts of these messages: a
+/// description may bind one large message many times.
+const MOST_LOOKED_AT: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
@@ -19,7 +21,7 @@ enum Style {
 }
 
 pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
-    let mut budget = MOST_OPERATIONS;
+    let mut budget = MOST_LOOKED_AT;
     let all = description.definitions.children();
     for binding in all.filter(|child| child.is(WSDL, "binding")) {
         let Some(soap) = binding.children().find(|child| is_soap(*child, "binding")) else {
@@ -38,8 +40,7 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
             }
             Some(_) => {}
         }
-        let operations: Vec<_> = named_operations(binding).take(budget).collect();
-        budget -= operations.len();
+        let operations: Vec<_> = named_operations(binding).collect();
         let style = look_at_styles(binding, soap, &operations, findings);
         let bound = Bound {
             description,
@@ -47,7 +48,7 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
             style,
             operations: &operations,
         };
-        bound.look(findings);
+        bound.look(&mut budget, findings);
     }
 }
 
@@ -93,7 +94,7 @@ struct Bound<'a, 'd> {
 }
 
 impl<'d> Bound<'_, 'd> {
-    fn look(&self, findings: &mut Findings) {
+    fn look(&self, budget: &mut usize, findings: &mut Findings) {
         for (_, operation) in self.operations {
             for message in operation
                 .children()
@@ -109,10 +110,21 @@ impl<'d> Bound<'_, 'd> {
         let mut signatures = HashSet::new();
         let mut bound_parts = HashSet::new();
         let mut parts = Vec::new();
-        for (name, operation) in self.operations {
+        for (place, (name, operation)) in self.operations.iter().enumerate() {
             let Some(meant) = abstract_operations.get(name) else {
                 continue;
             };
+            let Some(left) = budget.checked_sub(self.size(*meant)) else {
+                let whole = "messages that can be looked at";
+                let found = format!(
+                    "more than {MOST_LOOKED_AT}: those of the last {} operations are not",
+                    self.operations.len() - place
+                );
+                findings.add("wsdl-not-looked-at", *operation, whole, found);
+                // A later operation may bind a part that none has bound so far.
+                return;
+            };
+            *budget = left;
             for kind in ["input", "output"] {
                 let message = meant.child(WSDL, kind);
                 let message = message.and_then(|message| self.description.message(message));
@@ -136,7 +148,18 @@ impl<'d> Bound<'_, 'd> {
         }
     }
 
-    /// Whether the binding has the operations of its port type.
+    /// What looking at the messages of an operation costs: one, and their parts.
+    fn size(&self, meant: Element<'d>) -> usize {
+        let of_kinds = ["input", "output"].into_iter();
+        let messages =
+            of_kinds.filter_map(|kind| self.description.message(meant.child(WSDL, kind)?));
+        1 + messages
+            .map(|message| message.children().count())
+            .sum::<usize>()
+    }
+
+    /// Whether the binding has the operations of its port type. All are compared: each operation of
+    /// the description is looked at once.
     fn look_at_set(&self, meant: &PortType<'d>, findings: &mut Findings) {
         let own: HashSet<&str> = self
             .operations
