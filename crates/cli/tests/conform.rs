@@ -74,6 +74,35 @@ fn a_broken_rule_is_told_with_its_places_in_every_document() {
         .expect("the rule");
     let place = rule["places"][0].as_str().expect("a place");
     assert!(place.starts_with("broken.xml:1:"), "{place}");
+    // All that an auditor asks for.
+    let breach = &rule["breaches"][0];
+    assert_eq!(breach["place"], place);
+    assert_eq!(breach["element"], "wsu:Timestamp");
+    assert_eq!(breach["expected"], "one wsu:Created");
+    assert_eq!(breach["found"], "0");
+    assert_eq!(rule["clause"], "WSS 1.1.1, 10");
+    assert!(rule["to_do"].as_str().is_some_and(|it| it.ends_with('.')));
+    let documents = report["documents"].as_array().expect("documents");
+    assert_eq!(documents[0]["bytes"], signed.len());
+    assert!(signed.contains(documents[0]["created"].as_str().expect("a moment")));
+    assert_eq!(documents[1]["created"], serde_json::Value::Null);
+    let version = format!("soapstone {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["program"], version);
+    assert!(
+        report["made_at"]
+            .as_str()
+            .is_some_and(|it| it.ends_with('Z'))
+    );
+    let not_judged = report["not_judged"].as_array().expect("rules");
+    assert!(not_judged.iter().any(|it| it["rule"] == "R3212"));
+    let text = folder
+        .run("conform bsp signed.xml broken.xml")
+        .refuses_somehow();
+    let row = format!(
+        "| R3203 | WSS 1.1.1, 10 | {place} | wsu:Timestamp | one wsu:Created | 0 | Write one wsu:Created in the Timestamp. |"
+    );
+    assert!(text.text().contains(&row), "{}", text.text());
+    assert!(text.text().contains("## Rules without a verdict"));
     folder.write("no.xml", "<a/>");
     folder
         .run("conform bsp signed.xml no.xml")

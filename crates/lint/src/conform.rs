@@ -12,7 +12,7 @@ use crate::Report;
 use crate::exchange::{Exchange, Pairing, exchanges};
 use crate::names::{ADDRESSING, ADDRESSING_DRAFTS, DS, EBMS, WSSE, WSU, XENC};
 use crate::rule::{Area, Level, Profile, Rule};
-use crate::table::{exchange_rules, rules_table};
+use crate::table::{NOT_LOOKED_FOR, exchange_rules, rules_table};
 
 /// Most places of a breach that are listed.
 const MOST_PLACES: usize = 5;
@@ -24,6 +24,8 @@ pub struct Evidence {
     pub name: String,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub digest: String,
+    /// How many bytes it has.
+    pub bytes: usize,
     /// What was found.
     pub report: Report,
 }
@@ -61,6 +63,52 @@ impl Verdict {
     }
 }
 
+/// A document that was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Its name.
+    pub name: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub digest: String,
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// What it is.
+    pub subject: &'static str,
+    /// When it says that it was made, in its Timestamp.
+    pub created: Option<String>,
+    /// Its `wsa:MessageID`.
+    pub message_id: Option<String>,
+}
+
+impl Judged {
+    fn of(one: &Evidence) -> Self {
+        let facts = one.report.exchange.as_ref();
+        Self {
+            name: one.name.clone(),
+            digest: one.digest.clone(),
+            bytes: one.bytes,
+            subject: one.report.subject.name(),
+            created: facts.and_then(|facts| facts.created()).map(str::to_owned),
+            message_id: facts
+                .and_then(|facts| facts.message_id())
+                .map(crate::findings::shortened),
+        }
+    }
+}
+
+/// One breach of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// Where it is, as `file:line:column`; of an exchange both files.
+    pub place: String,
+    /// The element; empty of an exchange.
+    pub element: String,
+    /// What was expected; empty of an exchange, where the rule says it.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+}
+
 /// One rule, and what the traffic says of it.
 #[derive(Clone, Debug)]
 pub struct RuleVerdict {
@@ -68,9 +116,8 @@ pub struct RuleVerdict {
     pub rule: &'static Rule,
     /// Whether it is kept.
     pub verdict: Verdict,
-    /// The breaches that were kept in the reports, as `file:line:column`; of an exchange both
-    /// files and what was found.
-    pub places: Vec<String>,
+    /// The breaches that were kept in the reports.
+    pub breaches: Vec<Breach>,
 }
 
 /// The conformance of traffic to a profile.
@@ -85,8 +132,10 @@ pub struct Conformance {
     /// Names of messages whose other half is not in the traffic: answers, and a request at the end
     /// where the documents are in order.
     pub unpaired: Vec<String>,
-    /// The documents: name, digest, and what each is.
-    pub documents: Vec<(String, String, &'static str)>,
+    /// How they were looked for.
+    pub pairing: Pairing,
+    /// The documents.
+    pub documents: Vec<Judged>,
     /// Whether breaches were counted that are not listed, so that a rule may be broken unseen.
     pub is_cut: bool,
 }
@@ -102,15 +151,20 @@ impl Conformance {
             .iter()
             .filter(|rule| rule.profiles.has(profile));
         let rules = of_profile.map(|rule| {
-            let places: Vec<String> = traffic
+            let breaches: Vec<Breach> = traffic
                 .iter()
                 .flat_map(|one| {
                     let found = one.report.findings.iter();
                     let found = found.filter(|finding| finding.rule.id == rule.id);
-                    found.map(|it| format!("{}:{}:{}", one.name, it.line, it.column))
+                    found.map(|it| Breach {
+                        place: format!("{}:{}:{}", one.name, it.line, it.column),
+                        element: it.element.clone(),
+                        expected: it.expected.clone(),
+                        found: it.found.clone(),
+                    })
                 })
                 .collect();
-            let verdict = match (places.is_empty(), areas.contains(&rule.area)) {
+            let verdict = match (breaches.is_empty(), areas.contains(&rule.area)) {
                 (false, _) => Verdict::of_breach(rule),
                 (true, true) => Verdict::Kept,
                 (true, false) => Verdict::NotApplicable,
@@ -118,21 +172,16 @@ impl Conformance {
             RuleVerdict {
                 rule,
                 verdict,
-                places,
+                breaches,
             }
         });
-        let documents = traffic.iter();
         Self {
             profile,
             rules: rules.collect(),
             exchanges: Vec::new(),
             unpaired: Vec::new(),
-            documents: documents
-                .map(|one| {
-                    let subject = one.report.subject.name();
-                    (one.name.clone(), one.digest.clone(), subject)
-                })
-                .collect(),
+            pairing: Pairing::default(),
+            documents: traffic.iter().map(Judged::of).collect(),
             is_cut: traffic
                 .iter()
                 .any(|one| one.report.further_errors + one.report.further_warnings > 0),
@@ -142,23 +191,29 @@ impl Conformance {
     /// With the verdicts on the exchanges of the same traffic.
     #[must_use]
     pub fn with_exchanges(mut self, traffic: &[Evidence], pairing: Pairing) -> Self {
+        self.pairing = pairing;
         (self.exchanges, self.unpaired) = exchanges(traffic, pairing);
         if self.exchanges.is_empty() {
             return self;
         }
         for (at, rule) in exchange_rules().iter().enumerate() {
             let verdicts = self.exchanges.iter().map(|one| (one, &one.rules[at]));
-            let (mut is_kept, mut places) = (false, Vec::new());
+            let (mut is_kept, mut breaches) = (false, Vec::new());
             for (exchange, (_, verdict, found)) in verdicts {
                 is_kept |= *verdict == Verdict::Kept;
                 if matches!(verdict, Verdict::Broken | Verdict::Remarked) {
                     let Exchange {
                         request, answer, ..
                     } = exchange;
-                    places.push(format!("{answer} to {request}: {found}"));
+                    breaches.push(Breach {
+                        place: format!("{answer} to {request}"),
+                        element: String::new(),
+                        expected: String::new(),
+                        found: found.clone(),
+                    });
                 }
             }
-            let verdict = match (places.is_empty(), is_kept) {
+            let verdict = match (breaches.is_empty(), is_kept) {
                 (false, _) => Verdict::of_breach(rule),
                 (true, true) => Verdict::Kept,
                 (true, false) => Verdict::NotApplicable,
@@ -166,7 +221,7 @@ impl Conformance {
             self.rules.push(RuleVerdict {
                 rule,
                 verdict,
-                places,
+                breaches,
             });
         }
         self
@@ -205,22 +260,15 @@ impl Conformance {
             text.push_str("A document has more breaches than are listed: a rule that is called kept may be broken there.\n\n");
         }
         text.push_str("No signature was verified and nothing was deciphered: the form of messages is judged.\n\n");
-        text.push_str("## Documents\n\n| document | SHA-256 | is |\n|---|---|---|\n");
-        for (name, digest, subject) in &self.documents {
-            let _ = writeln!(text, "| {} | `{digest}` | {subject} |", cell(name));
-        }
+        self.write_documents(&mut text);
         self.write_exchanges(&mut text);
         text.push_str("\n## Rules\n\n| rule | level | clause | demands | verdict | where |\n|---|---|---|---|---|---|\n");
         for one in &self.rules {
             let rule = one.rule;
-            let mut places: Vec<String> = one
-                .places
-                .iter()
-                .take(MOST_PLACES)
-                .map(|place| cell(place))
-                .collect();
-            if one.places.len() > MOST_PLACES {
-                places.push(format!("and {} more", one.places.len() - MOST_PLACES));
+            let breaches = one.breaches.iter().take(MOST_PLACES);
+            let mut places: Vec<String> = breaches.map(|breach| cell(&breach.line())).collect();
+            if one.breaches.len() > MOST_PLACES {
+                places.push(format!("and {} more", one.breaches.len() - MOST_PLACES));
             }
             let _ = writeln!(
                 text,
@@ -233,13 +281,93 @@ impl Conformance {
                 places.join(", ")
             );
         }
+        self.write_breaches(&mut text);
+        self.write_not_judged(&mut text);
         text
+    }
+
+    fn write_documents(&self, text: &mut String) {
+        text.push_str("## Documents\n\nThe moment is that which a message says of itself in its Timestamp.\n\n| document | SHA-256 | bytes | is | made at | message id |\n|---|---|---:|---|---|---|\n");
+        for one in &self.documents {
+            // A stranger wrote it: nothing of it is markup.
+            let said = |text: &Option<String>| match text {
+                Some(text) => format!("`{}`", cell(text).replace('`', "'")),
+                None => String::new(),
+            };
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {} | {} | {} | {} |",
+                cell(&one.name),
+                one.digest,
+                one.bytes,
+                one.subject,
+                said(&one.created),
+                said(&one.message_id)
+            );
+        }
+    }
+
+    /// Every breach with what was found: what an auditor asks the sender about.
+    fn write_breaches(&self, text: &mut String) {
+        let broken = self.rules.iter().filter(|one| !one.breaches.is_empty());
+        let mut broken = broken.peekable();
+        if broken.peek().is_none() {
+            return;
+        }
+        text.push_str("\n## Breaches\n\n| rule | clause | where | element | expected | found | to do |\n|---|---|---|---|---|---|---|\n");
+        for one in broken {
+            for breach in &one.breaches {
+                let _ = writeln!(
+                    text,
+                    "| {} | {} | {} | {} | {} | {} | {} |",
+                    one.rule.id,
+                    cell(one.rule.clause),
+                    cell(&breach.place),
+                    cell(&breach.element),
+                    cell(&breach.expected),
+                    cell(&breach.found),
+                    cell(one.rule.remedy)
+                );
+            }
+        }
+    }
+
+    /// The rules of the profile that messages alone do not show.
+    fn write_not_judged(&self, text: &mut String) {
+        let not_judged = self.not_judged();
+        if not_judged.is_empty() {
+            return;
+        }
+        text.push_str("\n## Rules without a verdict\n\n| rule | why |\n|---|---|\n");
+        for (id, why) in not_judged {
+            let _ = writeln!(text, "| {id} | {} |", cell(why));
+        }
+    }
+
+    /// The rules of the profile that are not looked for, and why.
+    fn not_judged(&self) -> &'static [(&'static str, &'static str)] {
+        match self.profile {
+            Profile::Bsp => NOT_LOOKED_FOR,
+            _ => &[],
+        }
     }
 
     fn write_exchanges(&self, text: &mut String) {
         if !self.exchanges.is_empty() {
+            let by = match self.pairing.in_order {
+                true => "the order of the documents",
+                false => "message ids and confirmed signatures",
+            };
+            let demanded = match self.pairing.confirmed {
+                true => "Confirmations are demanded.",
+                false => "Confirmations are judged where there are some.",
+            };
+            let _ = writeln!(
+                text,
+                "\n## Exchanges\n\nRequests and answers are paired by {by}. {demanded}"
+            );
             text.push_str(
-                "\n## Exchanges\n\n| request | answer | paired by | broken | remarks |\n|---|---|---|---|---|\n",
+                "\n| request | answer | paired by | broken | remarks |\n|---|---|---|---|---|\n",
             );
         }
         for one in &self.exchanges {
@@ -280,12 +408,23 @@ impl Conformance {
                 "clause": one.rule.clause,
                 "demands": one.rule.explanation,
                 "verdict": one.verdict.name(),
-                "places": one.places,
+                "places": one.breaches.iter().map(Breach::line).collect::<Vec<_>>(),
+                "to_do": one.rule.remedy,
+                "breaches": one.breaches.iter().map(Breach::json).collect::<Vec<_>>(),
             })
         });
-        let documents = self.documents.iter().map(
-            |(name, digest, subject)| json!({ "name": name, "sha256": digest, "is": subject }),
-        );
+        let documents = self.documents.iter().map(|one| {
+            json!({
+                "name": one.name,
+                "sha256": one.digest,
+                "bytes": one.bytes,
+                "is": one.subject,
+                "created": one.created,
+                "message_id": one.message_id,
+            })
+        });
+        let not_judged = self.not_judged().iter();
+        let not_judged = not_judged.map(|(id, why)| json!({ "rule": id, "why": why }));
         let exchanges = self.exchanges.iter().map(|one| {
             let rules = one.rules.iter().map(
                 |(rule, verdict, found)| json!({ "rule": rule.id, "verdict": verdict.name(), "found": found }),
@@ -299,6 +438,9 @@ impl Conformance {
         });
         json!({
             "profile": self.profile.name(),
+            "title": self.profile.title(),
+            "pairing": { "in_order": self.pairing.in_order, "confirmed": self.pairing.confirmed },
+            "not_judged": not_judged.collect::<Vec<_>>(),
             "holds": self.holds(),
             "is_cut": self.is_cut,
             "documents": documents.collect::<Vec<_>>(),
@@ -309,9 +451,28 @@ impl Conformance {
     }
 }
 
+impl Breach {
+    /// The place in one line; of an exchange with what was found.
+    fn line(&self) -> String {
+        match self.element.as_str() {
+            "" => format!("{}: {}", self.place, self.found),
+            _ => self.place.clone(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "place": self.place,
+            "element": self.element,
+            "expected": self.expected,
+            "found": self.found,
+        })
+    }
+}
+
 /// A text in a cell of a Markdown table.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// The areas that a document has something of.

@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::findings::{quoted, shortened};
 use crate::message::{Message, Target};
 use crate::names::{
-    ADDRESSING, ADDRESSING_2004, ADDRESSING_REPLY, ADDRESSING_UNSPECIFIED, DS, XENC,
+    ADDRESSING, ADDRESSING_2004, ADDRESSING_REPLY, ADDRESSING_UNSPECIFIED, DS, WSU, XENC,
 };
 use crate::rule::Rule;
 use crate::table::exchange_rules;
@@ -21,6 +21,8 @@ pub struct ExchangeFacts {
     /// Whether it has headers of WS-Addressing 1.0 or of August 2004.
     is_addressed: bool,
     message_id: Option<String>,
+    /// When its first Timestamp says that it was made.
+    created: Option<String>,
     /// The messages that it says it is the reply to.
     relates_to: Vec<String>,
     action: Option<String>,
@@ -62,8 +64,21 @@ const WEAK_SIGNING: [&str; 2] = ["sha1", "md5"];
 const WEAK_ENCRYPTION: [&str; 2] = ["-cbc", "#rsa-1_5"];
 
 impl ExchangeFacts {
+    /// When the message says that it was made; nothing proves it here.
+    pub(crate) fn created(&self) -> Option<&str> {
+        self.created.as_deref()
+    }
+
+    /// Its `wsa:MessageID`.
+    pub(crate) fn message_id(&self) -> Option<&str> {
+        self.message_id.as_deref()
+    }
+
     pub(crate) fn read(message: &Message<'_>) -> Self {
         let mut facts = Self::default();
+        let mut timestamps = message.timestamps.iter();
+        let created = timestamps.find_map(|one| one.child(WSU, "Created"));
+        facts.created = created.map(|created| shortened(created.text().trim()));
         for block in message
             .header
             .into_iter()

@@ -241,7 +241,8 @@ pub(crate) fn shortened(text: &str) -> String {
 /// A value in a finding: quoted, or its absence.
 pub(crate) fn quoted(value: Option<&str>) -> String {
     match value {
-        Some(value) => format!("`{}`", shortened(value)),
+        // It stays one quotation, in reports in Markdown as well.
+        Some(value) => format!("`{}`", shortened(value).replace('`', "'")),
         None => "none".to_owned(),
     }
 }

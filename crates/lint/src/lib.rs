@@ -45,7 +45,7 @@ use soapstone_mime::Package;
 use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
-pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
+pub use conform::{Breach, Conformance, Evidence, Judged, RuleVerdict, Verdict};
 pub use exchange::{Exchange, ExchangeFacts, PairedBy, Pairing};
 pub use findings::{Finding, MOST_FINDINGS};
 pub use received::broken_rules;

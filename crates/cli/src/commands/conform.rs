@@ -20,7 +20,9 @@ pub(crate) const ABOUT: &str = "\
 Hold recorded traffic against one profile, and write a report with a verdict on every rule.
 
 PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery or swa. TRAFFIC are recorded messages, alone or in MIME packages, and WSDLs where the profile is about these. Each \
-rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
+rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256, its size, \
+and the moment and message id that it says. It lists every breach with place, element, expected and found value, clause and remedy, and \
+the rules of the profile that no message shows.
 
 Requests and answers among the messages are paired: by wsa:RelatesTo, by a confirmed signature, or in the order of the files with \
 --in-order, where WSDLs and policies are passed over. Each answer is held against its request. What no clause demands of an answer is \
@@ -78,15 +80,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let conformance =
         Conformance::of(arguments.profile, &traffic).with_exchanges(&traffic, pairing);
-    let made = format!(
-        "Made by soapstone {} at {}.",
-        env!("CARGO_PKG_VERSION"),
-        Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    let moment = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let made = format!("Made by soapstone {version} at {moment}.");
     let text = match arguments.json {
         true => {
             let mut report = conformance.json();
             report["made"] = made.into();
+            report["program"] = format!("soapstone {version}").into();
+            report["made_at"] = moment.into();
             format!("{report:#}\n")
         }
         false => conformance.markdown(&made),
@@ -102,12 +104,14 @@ fn evidence(file: &Path, choice: &Choice) -> Result<Evidence, Failure> {
     let source = files::read_at_most(Some(file), LARGEST)?;
     let sha256 =
         digest(DigestAlgorithm::Sha256, &source).map_err(|error| Failure::file(file, error))?;
+    let bytes = source.len();
     let beside = |uri: &str| read_beside(file, uri, LARGEST);
     let report = soapstone_lint::lint(source, choice, &beside)
         .map_err(|error| Failure::file(file, error))?;
     Ok(Evidence {
         name: file.display().to_string(),
         digest: hexadecimal::encode(sha256.as_ref()),
+        bytes,
         report,
     })
 }
