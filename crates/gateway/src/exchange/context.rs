@@ -102,6 +102,7 @@ impl Exchange<'_> {
         if let Some(operation) = self.operation() {
             operation.refusal();
         }
+        self.resources.changes.tell();
     }
 
     /// Counts the response, which leaves.

@@ -9,6 +9,7 @@ use http::HeaderValue;
 
 use crate::observe::audit::Audit;
 use crate::observe::calls::CallLog;
+use crate::observe::changes::Changes;
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::record::Records;
 use crate::observe::traces::Traces;
@@ -27,6 +28,8 @@ pub(crate) struct Resources {
     pub(crate) records: Option<Records>,
     pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: Arc<GatewayMetrics>,
+    /// Who is told of refusals, and of other changes.
+    pub(crate) changes: Changes,
     pub(crate) requests: RequestNames,
 }
 

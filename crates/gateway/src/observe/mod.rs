@@ -6,6 +6,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod calls;
+pub(crate) mod changes;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod record;

@@ -24,6 +24,7 @@ use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
 use crate::config::url::backend_url;
 use crate::issued::tokens::IssuedTokens;
+use crate::observe::changes::Changes;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::ToldChoice;
 use crate::wire::backend::Backend;
@@ -39,6 +40,8 @@ pub(crate) struct Balancer {
     /// When that last answered.
     pub(crate) answered: Mutex<Option<Instant>>,
     pub(crate) metrics: Arc<RouteMetrics>,
+    /// Who is told when the state of a backend changes.
+    pub(crate) changes: Changes,
 }
 
 /// One backend of several.
@@ -285,7 +288,11 @@ impl Balancer {
             // It comes again and again while the backend lies: its first word was a warning.
             Some(change @ Change::StillDoubted { .. }) => {
                 tracing::debug!(route, backend, "{change}");
+                return;
             }
+        }
+        if changed.is_some() {
+            self.changes.tell();
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::conversation::device_clock::DeviceClock;
 use crate::conversation::handshake::Handshaker;
 use crate::issued::asking::{LARGEST_ANSWER, TokenAsker};
 use crate::issued::tokens::IssuedTokens;
+use crate::observe::changes::Changes;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::violations::Violations;
 use crate::scheduling::background::Background;
@@ -59,6 +60,8 @@ pub(crate) struct RouteResources {
     pub(crate) revocation: Arc<RevocationCache>,
     /// Where violations of agreements are told.
     pub(crate) violations: Arc<Violations>,
+    /// Who is told when a backend comes or goes.
+    pub(crate) changes: Changes,
 }
 
 /// Why a configuration cannot be taken into use.
@@ -383,6 +386,7 @@ impl Builder<'_> {
         let (endpoint, tokens) = facing.map(|it| (it.endpoint, it.tokens)).unzip();
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(place, tls, spec.timeouts, memory, self.limit)?;
+        upstream.backend.tells(&self.resources.changes);
         upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
         let background = &self.resources.background;
         upstream.device_clock = endpoint
@@ -506,6 +510,7 @@ impl Builder<'_> {
             source: group.source,
             answered: Mutex::new(same.and_then(Balancer::answered)),
             metrics: Arc::clone(metrics),
+            changes: self.resources.changes.clone(),
         })
     }
 }

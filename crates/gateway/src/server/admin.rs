@@ -13,10 +13,11 @@
 
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
-use super::admission::let_in;
+use super::admission::{Asker, let_in};
 use super::agreements::agreements;
 use super::backends::backends;
 use super::candidates::{Question, candidates};
@@ -60,9 +61,9 @@ pub(crate) async fn answer(
 /// Answers a request to the listener of its own. Health is for everybody, for load balancers have
 /// no token.
 pub(crate) async fn answer_alone<B>(
-    state: &State,
+    state: &Arc<State>,
     request: &Request<B>,
-    connection: &Connection,
+    connection: &Arc<Connection>,
 ) -> Response<Reply> {
     let (method, path) = (request.method(), request.uri().path());
     let peer = connection.peer.ip();
@@ -76,9 +77,13 @@ pub(crate) async fn answer_alone<B>(
     if let Some(admin) = &admin
         && admin.access.console
         && *method == Method::GET
-        && let Some(page) = console::answer(state, path, peer).await
     {
-        return page;
+        if path == "/console/events" {
+            return console::events(state, Asker::of(request, connection));
+        }
+        if let Some(page) = console::answer(state, path, peer).await {
+            return page;
+        }
     }
     if path == "/candidates" && matches!(*method, Method::GET | Method::HEAD) {
         return match Question::read(request.uri().query().unwrap_or_default()) {

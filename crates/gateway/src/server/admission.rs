@@ -4,6 +4,7 @@
 //! request under another name of this host where nobody has to prove who he is.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 
@@ -26,6 +27,37 @@ pub(super) enum Refused {
     OtherSite,
     /// The request names a host by which strangers may have a browser find us.
     OtherName,
+}
+
+/// Somebody whose answer takes time: with what he asked, which is judged again meanwhile.
+pub(super) struct Asker {
+    head: Request<()>,
+    connection: Arc<Connection>,
+}
+
+impl Asker {
+    /// Who made a request.
+    pub(super) fn of<B>(request: &Request<B>, connection: &Arc<Connection>) -> Self {
+        let mut head = Request::new(());
+        *head.uri_mut() = request.uri().clone();
+        *head.headers_mut() = request.headers().clone();
+        Self {
+            head,
+            connection: Arc::clone(connection),
+        }
+    }
+
+    /// Where he is.
+    pub(super) fn address(&self) -> IpAddr {
+        self.connection.peer.ip()
+    }
+
+    /// Whether he would be let in to the console now.
+    pub(super) fn is_let_in(&self, admin: Option<&AdminConfig>) -> bool {
+        admin.is_some_and(|admin| {
+            admin.access.console && let_in(admin, &self.head, &self.connection).is_ok()
+        })
+    }
 }
 
 /// Lets in whoever may ask.

@@ -3,14 +3,22 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::observe::changes::Changes;
+
 /// Their paths.
 #[derive(Debug)]
-pub(crate) struct Cold(Mutex<BTreeSet<String>>);
+pub(crate) struct Cold {
+    paths: Mutex<BTreeSet<String>>,
+    changes: Changes,
+}
 
 impl Cold {
-    /// All of these are cold.
-    pub(crate) fn new(paths: impl Iterator<Item = String>) -> Self {
-        Self(Mutex::new(paths.collect()))
+    /// All of these are cold. Those listeners are told when one is not any more.
+    pub(crate) fn new(paths: impl Iterator<Item = String>, changes: Changes) -> Self {
+        Self {
+            paths: Mutex::new(paths.collect()),
+            changes,
+        }
     }
 
     pub(crate) fn paths(&self) -> Vec<String> {
@@ -20,9 +28,10 @@ impl Cold {
     /// The warm-up of that path is over.
     pub(crate) fn warm(&self, path: &str) {
         self.lock().remove(path);
+        self.changes.tell();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -297,7 +297,7 @@ async fn drive<S>(
     let served = Arc::new(Served {
         role,
         state,
-        connection,
+        connection: Arc::new(connection),
     });
     let service = {
         let activity = Arc::clone(&activity);
@@ -368,7 +368,7 @@ async fn drive<S>(
 struct Served {
     role: Role,
     state: Arc<State>,
-    connection: Connection,
+    connection: Arc<Connection>,
 }
 
 impl Served {

@@ -37,3 +37,4 @@ mod stores;
 pub(crate) mod tls;
 mod warm_up;
 pub(crate) mod watched_files;
+mod watchers;

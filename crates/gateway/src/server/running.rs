@@ -29,6 +29,7 @@ use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
 use crate::observe::audit::Audit;
 use crate::observe::calls::CallLog;
+use crate::observe::changes::Changes;
 use crate::observe::metrics::{Detail, GatewayMetrics};
 use crate::observe::record::Records;
 use crate::observe::traces::Traces;
@@ -128,6 +129,7 @@ pub(crate) async fn begin(
         remembered: Remembered::default(),
         revocation: Arc::default(),
         violations: Arc::default(),
+        changes: Changes::default(),
     };
     record_violations(&config, &routes)?;
     // Before the first request: where answers are demanded, it would be refused.
@@ -145,6 +147,7 @@ pub(crate) async fn begin(
         records,
         traces,
         metrics,
+        changes: routes.changes.clone(),
         requests: RequestNames::new(name),
     };
     let registry = match config.registry.take() {
@@ -261,6 +264,7 @@ impl Running {
         state.replace_admin(admin);
         let metrics = &state.resources.metrics;
         metrics.reloads.fetch_add(1, Ordering::Relaxed);
+        state.resources.changes.tell();
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use super::current::Current;
 use super::explaining::Explaining;
 use super::readiness::Readiness;
 use super::registry::{Discovered, RegistryClient};
+use super::watchers::Watchers;
 use crate::config::admin::AdminConfig;
 use crate::exchange::resources::Resources;
 use crate::route::build::RouteResources;
@@ -31,6 +32,8 @@ pub(crate) struct State {
     admin: watch::Sender<Option<Arc<AdminConfig>>>,
     /// What explains refused messages to operators.
     pub(crate) explaining: Explaining,
+    /// The pages of the console that are told of changes.
+    pub(crate) watchers: Watchers,
     /// How many clients there are file descriptors for.
     pub(crate) fitting: Option<u64>,
     /// What speaks to the registry, if there is one.
@@ -55,7 +58,10 @@ impl State {
             .iter()
             .filter(|route| route.warm_up.is_some());
         Self {
-            cold: Arc::new(Cold::new(cold.map(|route| route.path().to_owned()))),
+            cold: Arc::new(Cold::new(
+                cold.map(|route| route.path().to_owned()),
+                resources.changes.clone(),
+            )),
             current,
             resources,
             routes,
@@ -63,6 +69,7 @@ impl State {
             draining: AtomicBool::new(false),
             admin: watch::Sender::new(admin.map(Arc::new)),
             explaining: Explaining::default(),
+            watchers: Watchers::default(),
             fitting,
             registry,
             discovered,
@@ -106,6 +113,7 @@ impl State {
     /// Notes that the gateway will end.
     pub(crate) fn announce_end(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        self.resources.changes.tell();
     }
 
     /// How many connections from clients there may be.

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::sync::mpsc;
 
 use crate::observe::metrics::{Flow, RouteMetrics};
 use crate::wire::budget::Reservation;
@@ -23,6 +24,8 @@ pub(crate) type Upload = Passing<Incoming>;
 pub(crate) enum Passing<B> {
     /// All of it.
     Whole(Option<Bytes>),
+    /// As somebody in the gateway tells it, until nobody does.
+    Told(mpsc::Receiver<Bytes>),
     /// As it arrives from the other side.
     Streamed {
         /// From there.
@@ -95,6 +98,11 @@ impl<B> Passing<B> {
         Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
     }
 
+    /// What the other end of the channel says, until it is dropped.
+    pub(crate) fn told(said: mpsc::Receiver<Bytes>) -> Self {
+        Self::Told(said)
+    }
+
     pub(super) fn bounded(body: B, way: Way, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
         let bound = Bound {
             way,
@@ -149,6 +157,10 @@ impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Passing<B> {
             Self::Whole(octets) => {
                 return Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets))));
             }
+            Self::Told(said) => {
+                let said = ready!(said.poll_recv(context));
+                return Poll::Ready(said.map(|octets| Ok(Frame::data(octets))));
+            }
             Self::Streamed { body, bound } => (body, bound),
         };
         let Some(arrived) = ready!(Pin::new(body).poll_frame(context)) else {
@@ -167,6 +179,7 @@ impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Passing<B> {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(octets) => octets.is_none(),
+            Self::Told(said) => said.is_closed() && said.is_empty(),
             Self::Streamed { body, .. } => body.is_end_stream(),
         }
     }
@@ -176,6 +189,7 @@ impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Passing<B> {
             Self::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
+            Self::Told(_) => SizeHint::default(),
             Self::Streamed { body, .. } => body.size_hint(),
         }
     }

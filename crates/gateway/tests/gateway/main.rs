@@ -14,6 +14,7 @@ mod certificates;
 mod closing;
 mod configuration;
 mod console;
+mod console_events;
 mod contexts;
 mod conversations;
 mod demands;

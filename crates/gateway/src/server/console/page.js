@@ -351,7 +351,7 @@ const show = state => {
 const events = new EventSource("/console/events");
 events.onmessage = event => show(JSON.parse(event.data));
 events.onerror = () => {
-  // The browser asks again by itself: each answer has one event and ends.
+  // The browser asks again by itself when an answer ends.
   if (events.readyState === EventSource.CLOSED)
     document.getElementById("summary").textContent = "The gateway does not answer; load the page again.";
 };

@@ -17,7 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ use self::interim::InterimAnswers;
 use self::stream::{BackendStream, Transport};
 use crate::config::tls::ClientTls;
 use crate::config::url::without_brackets;
+use crate::observe::changes::Changes;
 use crate::wire::body::Upload;
 use crate::wire::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
 
@@ -80,6 +81,8 @@ pub(crate) struct Backend {
     path: String,
     idle: Mutex<Vec<Link>>,
     reachable: AtomicBool,
+    /// Who is told when it can be reached no more, or again.
+    changes: OnceLock<Changes>,
 }
 
 /// One connection, with the machine that drives it.
@@ -288,6 +291,7 @@ impl Backend {
             path,
             idle: Mutex::new(Vec::new()),
             reachable: AtomicBool::new(true),
+            changes: OnceLock::new(),
         }))
     }
 
@@ -309,6 +313,22 @@ impl Backend {
     /// Whether the last attempt to reach it succeeded. True before the first one.
     pub(crate) fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)
+    }
+
+    /// Tells them from now on when it can be reached no more, or again. Those that were named first
+    /// stay.
+    pub(crate) fn tells(&self, changes: &Changes) {
+        self.changes.get_or_init(|| changes.clone());
+    }
+
+    /// Notes whether an attempt to reach it succeeded.
+    fn was_reached(&self, reached: bool) {
+        let before = self.reachable.swap(reached, Ordering::Relaxed);
+        if before != reached
+            && let Some(changes) = self.changes.get()
+        {
+            changes.tell();
+        }
     }
 
     /// Tries a connection; what it finds is what [`Self::is_reachable`] says from then on. The
@@ -492,7 +512,7 @@ impl Backend {
                 after,
             }),
         };
-        self.reachable.store(connected.is_ok(), Ordering::Relaxed);
+        self.was_reached(connected.is_ok());
         let (sender, machine) = connected?;
         Ok(Link {
             sender,
