@@ -36,6 +36,7 @@ mod send;
 mod status_hint;
 pub(crate) mod steps;
 mod token_answer;
+mod weak_use;
 mod working;
 
 use std::io;

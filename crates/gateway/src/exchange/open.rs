@@ -14,6 +14,8 @@ use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
 use super::bsp::Suspect;
 use super::identity::InnerProof;
 use super::steps::{Allows, EndpointError, read_request, receive};
+use super::weak_use;
+use crate::config::direction::Direction;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
 use crate::route::agreements::UnderAgreement;
@@ -158,6 +160,7 @@ pub(super) async fn open(
                 suspect.judge(endpoint.endpoint.limits(), deciphered, observed, desk)?;
             }
             let proven = proven(&opened, private);
+            weak_use::count(&opened, &proven, Direction::Inbound, observed);
             Ok(Entered::Message(Box::new(Opened {
                 operation: observed.operation(),
                 sender: Sender::of(&opened, &proven),

@@ -19,11 +19,12 @@ use soapstone::wss::{
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
+use super::weak_use;
 use crate::config::direction::Direction;
 use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::agreements::OverAgreement;
-use crate::route::roles::{Denial, Denied};
+use crate::route::roles::{Denial, Denied, Proven};
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::session::SessionInUse;
@@ -188,6 +189,7 @@ pub(crate) async fn open(
         .await
         .map_err(|rejected| refused(direction, rejected))?;
     count(&opened, direction, observed);
+    weak_use::count(&opened, &Proven::Nobody, direction, observed);
     covered(&endpoint.endpoint, &opened, direction, observed)?;
     if is_unproven(endpoint, &opened) {
         let kind = match opened.evidence.freshness {
@@ -217,6 +219,7 @@ pub(crate) async fn pass_answer(
             other => EndpointError::of(other),
         })?;
     count(&passed, direction, observed);
+    weak_use::count(&passed, &Proven::Nobody, direction, observed);
     Ok(passed)
 }
 

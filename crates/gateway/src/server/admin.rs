@@ -5,8 +5,9 @@
 //! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
 //! `/backends` tells what is known of each backend of the routes that have several, `/candidates`
 //! what each of them is worth to a request with given needs, `/operations`
-//! what is counted of each operation, and `/agreements` what is known of each agreement. `/refused`
-//! lists the messages that were recorded there, and `/refused/ID` gives one.
+//! what is counted of each operation, `/agreements` what is known of each agreement, and
+//! `/weak-algorithms` who has used which. `/refused` lists the messages that were recorded there,
+//! and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
@@ -25,6 +26,7 @@ use super::console;
 use super::operations::operations;
 use super::snapshot::exposition;
 use super::state::State;
+use super::weak_algorithms::weak_algorithms;
 use crate::exchange::connection::Connection;
 use crate::observe::metrics::Detail;
 use crate::observe::record::Records;
@@ -124,6 +126,11 @@ async fn answer_known(
             "application/json",
             operations(&state.current.serving()),
         ),
+        "/weak-algorithms" if detail == Detail::Everything => text(
+            StatusCode::OK,
+            "application/json",
+            weak_algorithms(&state.current.serving()),
+        ),
         "/agreements" if detail == Detail::Everything => text(
             StatusCode::OK,
             "application/json",
@@ -132,7 +139,7 @@ async fn answer_known(
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),
             _ => not_found(
-                "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements\n",
+                "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements, /weak-algorithms\n",
             ),
         },
     }
@@ -145,7 +152,7 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
         _ => match path.strip_prefix("/refused/") {
             None => {
                 return not_found(
-                    "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements, /refused\n",
+                    "known here: /healthz, /readyz, /metrics, /backends, /candidates, /operations, /agreements, /weak-algorithms, /refused\n",
                 );
             }
             Some(_) if !records.are_for(peer) => {

@@ -38,3 +38,4 @@ pub(crate) mod tls;
 mod warm_up;
 pub(crate) mod watched_files;
 mod watchers;
+mod weak_algorithms;

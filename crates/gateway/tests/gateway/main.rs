@@ -63,4 +63,5 @@ mod tuned;
 mod unsigned;
 mod warming;
 mod warnings;
+mod weak_partners;
 mod weaker_answers;

@@ -37,7 +37,8 @@ pub(crate) use operations::{CountedCall, OperationMetrics, Operations};
 pub(crate) use snapshot::{Detail, Snapshot};
 use times::Histogram;
 pub(crate) use times::{CallSample, TimesSample};
-use weak::WeakUses;
+use weak::{PartnerUses, WeakUses};
+pub(crate) use weak::{WeakPartner, WeakUse};
 
 /// Every step of an endpoint's work on a message.
 const STEPS: [Step; 7] = [
@@ -98,6 +99,8 @@ pub(crate) struct RouteMetrics {
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: WeakUses,
+    /// The same by whom they come from.
+    weak_partners: PartnerUses,
     /// Items of Security headers that were not read, by side.
     ignored: Tally<(Direction, &'static str)>,
     /// Messages that were let through although they break a rule of the Basic Security Profile, by
@@ -177,6 +180,7 @@ impl RouteMetrics {
             denials: Tally::default(),
             faults: Tally::default(),
             weak: WeakUses::default(),
+            weak_partners: PartnerUses::default(),
             ignored: Tally::default(),
             bsp_breaches: Tally::default(),
             unproven_blocks: Default::default(),
@@ -346,6 +350,25 @@ impl RouteMetrics {
     /// A weak algorithm was used because the plan names it.
     pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
         self.weak.add(side, algorithm, Timestamp::now());
+    }
+
+    /// Messages of that partner, which were verified, use these weak algorithms.
+    pub(crate) fn weak_algorithms_of(
+        &self,
+        side: Direction,
+        partner: &WeakPartner,
+        algorithms: &[&'static str],
+    ) {
+        for algorithm in algorithms {
+            let now = Timestamp::now();
+            self.weak_partners
+                .add(side, algorithm, partner.clone(), now);
+        }
+    }
+
+    /// Who has used weak algorithms, and when.
+    pub(crate) fn weak_uses(&self) -> Vec<WeakUse> {
+        self.weak_partners.all()
     }
 
     /// An item of a Security header was not read because the plan ignores it.

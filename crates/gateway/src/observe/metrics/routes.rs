@@ -190,6 +190,11 @@ pub(super) fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mu
             .counts(routes, "algorithm", |route| {
                 of_sides(route, route.weak.entries(|uses| uses.last))
             });
+        let help = "Partners who used a weak algorithm since the start, as far as these are counted apart.";
+        out.family(("soapstone_weak_algorithm_partners", GAUGE, help))
+            .counts(routes, "algorithm", |route| {
+                of_sides(route, route.weak_partners.partners())
+            });
     }
     let help = "Items of Security headers that a plan ignores.";
     out.family(("soapstone_ignored_items_total", COUNTER, help))

@@ -325,7 +325,14 @@ const weak = now => {
     };
     return [labels.route, labels.direction, labels.algorithm, until, String(value), day("first"), day("last")];
   });
-  return [table(["route", "direction", "algorithm", "allowed", "#uses", "first (UTC)", "last (UTC)"], rows, "None was used since the start.")];
+  const minute = text => (text || "").slice(0, 16).replace("T", " ");
+  const whom = { nobody: "nobody is proven", others: "all others" };
+  const partners = now.state.weak.map(it => [it.partner === null ? make("span", whom[it.proven_by], "soft") : it.partner,
+    it.partner === null ? "" : it.proven_by, it.algorithm, it.until ? make("span", `until ${it.until.slice(0, 10)}`, "good") : make("span", "no end is set", "warn"),
+    String(it.uses), minute(it.first), minute(it.last), it.route, it.direction]);
+  return [table(["route", "direction", "algorithm", "allowed", "#uses", "first (UTC)", "last (UTC)"], rows, "None was used since the start."),
+    make("h3", "By partner"),
+    table(["partner", "proven by", "algorithm", "allowed", "#uses", "first (UTC)", "last (UTC)", "route", "direction"], partners, "No partner used one.")];
 };
 
 const show = state => {

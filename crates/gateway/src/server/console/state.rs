@@ -15,6 +15,7 @@ use crate::route::Route;
 use crate::server::candidates::{Question, of_routes};
 use crate::server::snapshot::exposition;
 use crate::server::state::State;
+use crate::server::weak_algorithms::{policies, uses};
 
 /// Everything that is known now, for an asker at that address.
 pub(super) fn now(state: &State, peer: IpAddr) -> Value {
@@ -38,6 +39,7 @@ pub(super) fn now(state: &State, peer: IpAddr) -> Value {
         "routes": routes,
         "selection": of_routes(&serving, &state.discovered, &Question::default()),
         "certificates": certificates.collect::<Vec<_>>(),
+        "weak": uses(&serving),
         "refused": refused.map(|records| records.list()),
         "explains": state.explaining.is_able() && refused.is_some_and(|it| it.are_explained_for(peer)),
         "metrics": exposition(state, Detail::Everything),
@@ -57,9 +59,7 @@ fn of_route(route: &Route) -> Value {
 }
 
 fn of_endpoint<P: Directions>(endpoint: &Endpoint<P>) -> Value {
-    let policies = endpoint.inbound().map(InboundPlan::policy);
-    let policies = policies.chain(endpoint.outbound().map(OutboundPlan::policy));
-    let retirements = policies.flat_map(|policy| &policy.retirements);
+    let retirements = policies(endpoint).flat_map(|policy| &policy.retirements);
     let ends = retirements.map(|one| (one.algorithm.to_owned(), one.from.to_string().into()));
     json!({
         "ends": ends.collect::<Map<String, Value>>(),
