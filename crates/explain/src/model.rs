@@ -164,7 +164,7 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 29] = [
+pub const FINDINGS: [&str; 31] = [
     "not-secured",
     "not-soap",
     "malformed",
@@ -192,6 +192,8 @@ pub const FINDINGS: [&str; 29] = [
     "confirmation-mismatch",
     "answer-to-another-request",
     "request-unreadable",
+    "attachment-transform",
+    "attachment-malformed",
     "work-bound",
     "dump-incomplete",
 ];

@@ -78,6 +78,27 @@ fn digested(message: &Message, id: &str, how: Digested<'_>, content: &[u8]) -> M
     }
 }
 
+/// A reference to an attachment with a transform of documents, or with none.
+#[test]
+fn a_transform_that_is_none_of_attachments_is_told() {
+    let message = secured(SIGN);
+    let root = String::from_utf8(message.root.clone()).expect("UTF-8");
+    let other = root.replace(
+        "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform",
+        "http://www.w3.org/2001/10/xml-exc-c14n#",
+    );
+    assert_ne!(other, root);
+    let told = told(&Message {
+        root: other.into_bytes(),
+        parts: message.parts.clone(),
+    });
+    let kinds = told.findings.iter().map(|it| it.kind);
+    let kinds: Vec<_> = kinds
+        .filter(|kind| kind.starts_with("attachment"))
+        .collect();
+    assert_eq!(kinds, ["attachment-transform"; 3]);
+}
+
 fn states(told: &Explanation) -> Vec<(String, State)> {
     let references = told.signatures[0].references.iter();
     references
