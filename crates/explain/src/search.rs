@@ -105,6 +105,8 @@ pub(crate) struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
     Any,
+    /// Those of any company, and those that are tried among their like.
+    Wide,
     /// Those of the same kind.
     Like,
     None,
@@ -135,9 +137,16 @@ impl Change {
         self
     }
 
+    /// The same, tried with others whatever their company, as it is what proxies do most.
+    pub(crate) fn in_any_company(mut self) -> Self {
+        self.company = Company::Wide;
+        self
+    }
+
     fn meets(&self, other: &Self) -> bool {
         match (self.company, other.company) {
-            (Company::Any, Company::Any) => true,
+            (Company::None, _) | (_, Company::None) => false,
+            (Company::Wide, _) | (_, Company::Wide) | (Company::Any, Company::Any) => true,
             (Company::Like, Company::Like) => self.step.kind == other.step.kind,
             _ => false,
         }
@@ -256,7 +265,7 @@ impl<'s, 't> Search<'s, 't> {
     fn changed(&mut self, form: &Form, changes: &[Change], only: bool) -> Option<Vec<Step>> {
         let mut changes = changes.iter();
         changes.find_map(|change| {
-            let applies = change.company == Company::Any || !only;
+            let applies = matches!(change.company, Company::Any | Company::Wide) || !only;
             applies.then(|| self.change(form, change)).flatten()
         })
     }

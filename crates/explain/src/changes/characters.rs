@@ -3,7 +3,7 @@
 use soapstone_crypto::{DigestAlgorithm, base64, digest, hexadecimal};
 
 use crate::search::Change;
-use crate::tokens::{Kind, replaced, tokens, with_start_tags, with_text};
+use crate::tokens::{Kind, attributes, replaced, tokens, with_start_tags, with_text};
 use crate::unicode;
 
 fn replacing(kind: &'static str, says: &str, what: &'static [u8], by: &'static [u8]) -> Change {
@@ -57,6 +57,40 @@ pub(super) fn line_ends(changes: &mut Vec<Change>) {
         b"&#xD;",
         b"\r",
     ));
+}
+
+/// Line ends and tabs in attributes, where the message has spaces: whoever wrote them as they are
+/// has the next parser read them so (XML 1.0, 3.3.3).
+pub(super) fn normalized_values(changes: &mut Vec<Change>) {
+    for (says, by) in [
+        (
+            "line ends (&#xA;) in attributes, which became spaces",
+            &b"&#xA;"[..],
+        ),
+        ("tabs (&#x9;) in attributes, which became spaces", b"&#x9;"),
+        (
+            "CR LF (&#xD;&#xA;) in attributes, which became spaces",
+            b"&#xD;&#xA;",
+        ),
+    ] {
+        changes.push(Change::new("line-ends", says, move |form| {
+            with_start_tags(form, |tag, out| {
+                let mut copied = 0;
+                let mut changed = false;
+                for attribute in attributes(tag) {
+                    let value = attribute.value;
+                    if let Some(written) = replaced(&tag[value.clone()], b" ", by) {
+                        out.extend_from_slice(&tag[copied..value.start]);
+                        out.extend_from_slice(&written);
+                        copied = value.end;
+                        changed = true;
+                    }
+                }
+                out.extend_from_slice(&tag[copied..]);
+                changed
+            })
+        }));
+    }
 }
 
 pub(super) fn escapes(changes: &mut Vec<Change>) {

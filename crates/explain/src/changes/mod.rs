@@ -33,7 +33,8 @@ pub(crate) fn all(form: &[u8], scope: Scope<'_>) -> Vec<Change> {
     markup::attributes(form, &mut changes);
     markup::tags(&mut changes);
     space::base64(&mut changes);
-    space::text(&mut changes);
+    space::text(form, &mut changes);
+    characters::normalized_values(&mut changes);
     characters::encodings(&mut changes);
     if scope.signed_info {
         markup::algorithms(form, &mut changes);

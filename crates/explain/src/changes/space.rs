@@ -4,11 +4,12 @@ use crate::search::Change;
 use crate::tokens::{Kind, bound, tokens, with_text};
 
 pub(super) fn indentation(changes: &mut Vec<Change>) {
-    changes.push(Change::new(
+    let without = Change::new(
         "white-space",
         "the white space between the tags left out (the message was indented after it was signed)",
         without_indentation,
-    ));
+    );
+    changes.push(without.in_any_company());
     changes.push(Change::new(
         "white-space",
         "all white space at the ends of texts left out (the message was indented or wrapped after it was signed)",
@@ -69,12 +70,7 @@ pub(super) fn base64(changes: &mut Vec<Change>) {
         "the base64 in it written without line ends",
         |form| {
             with_text(form, |text| {
-                let joined: Vec<u8> = text
-                    .iter()
-                    .copied()
-                    .filter(|byte| !is_space(*byte))
-                    .collect();
-                (joined.len() < text.len() && is_base64(&joined)).then_some(joined)
+                joined(text).filter(|joined| joined.len() < text.len())
             })
         },
     ));
@@ -89,8 +85,9 @@ pub(super) fn base64(changes: &mut Vec<Change>) {
             format!("the base64 in it wrapped in {name}"),
             move |form| {
                 with_text(form, |text| {
-                    let long = text.len() > width && is_base64(text);
-                    long.then(|| wrapped(text, width, end.as_bytes()))
+                    let long = joined(text).filter(|joined| joined.len() > width)?;
+                    let lines = wrapped(&long, width, end.as_bytes());
+                    (lines != text).then_some(lines)
                 })
             },
         ));
@@ -99,17 +96,16 @@ pub(super) fn base64(changes: &mut Vec<Change>) {
             format!("the base64 in it wrapped in {name}, the last one included"),
             move |form| {
                 with_text(form, |text| {
-                    let mut lines =
-                        is_base64(text).then(|| wrapped(text, width, end.as_bytes()))?;
+                    let mut lines = wrapped(&joined(text)?, width, end.as_bytes());
                     lines.extend_from_slice(end.as_bytes());
-                    Some(lines)
+                    (lines != text).then_some(lines)
                 })
             },
         ));
     }
 }
 
-pub(super) fn text(changes: &mut Vec<Change>) {
+pub(super) fn text(form: &[u8], changes: &mut Vec<Change>) {
     changes.push(Change::new(
         "white-space",
         "the white space at the ends of texts left out",
@@ -137,19 +133,144 @@ pub(super) fn text(changes: &mut Vec<Change>) {
         "tabs written as spaces",
         |form| with_text(form, |text| crate::tokens::replaced(text, b"\t", b" ")),
     ));
+    for (spaces, says) in [
+        (
+            "    ",
+            "tabs in texts, which a program on the way wrote as four spaces",
+        ),
+        (
+            "  ",
+            "tabs in texts, which a program on the way wrote as two spaces",
+        ),
+        (
+            "        ",
+            "tabs in texts, which a program on the way wrote as eight spaces",
+        ),
+    ] {
+        changes.push(Change::new("white-space", says, move |form| {
+            with_text(form, |text| {
+                let is_content = !is_blank(text);
+                is_content
+                    .then(|| crate::tokens::replaced(text, spaces.as_bytes(), b"\t"))
+                    .flatten()
+            })
+        }));
+    }
     changes.push(Change::new(
         "white-space",
         "non-breaking spaces written as spaces",
         |form| crate::tokens::replaced(form, "\u{a0}".as_bytes(), b" "),
     ));
+    lost(form, changes);
+}
+
+/// Most places at which white space is put in that a program on the way may have taken out.
+const MOST_PLACES: usize = 8;
+
+/// White space that was the content of an element, or its end, and that is not there any more.
+fn lost(form: &[u8], changes: &mut Vec<Change>) {
+    changes.push(Change::new(
+        "white-space",
+        "a space in each empty element (white space that was all of it was taken out)",
+        |form| {
+            let places: Vec<usize> = leaves(form, true).map(|(at, _)| at).collect();
+            inserted(form, &places, b" ")
+        },
+    ));
+    let named = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    for (at, name) in leaves(form, true).take(MOST_PLACES) {
+        let name = named(name);
+        let says = format!("a space in the empty `{name}`, where a program on the way took it out");
+        let change = Change::new("white-space", says, move |form| inserted(form, &[at], b" "));
+        changes.push(change.alone());
+    }
+    for (at, name) in leaves(form, false).take(MOST_PLACES) {
+        let name = named(name);
+        for (end, says) in [(&b"\n"[..], "a line end"), (b" ", "a space")] {
+            let says = format!(
+                "{says} at the end of `{name}`, where a program on the way trimmed the text"
+            );
+            let change = Change::new("white-space", says, move |form| inserted(form, &[at], end));
+            changes.push(change.alone());
+        }
+    }
+}
+
+/// The places of the end tags of elements that hold nothing, or of those that hold a text alone,
+/// and the names of these elements.
+fn leaves(form: &[u8], empty: bool) -> impl Iterator<Item = (usize, &[u8])> {
+    let (mut at, mut open) = (0, None);
+    tokens(form).filter_map(move |(kind, token)| {
+        let place = at;
+        at += token.len();
+        match (kind, open.take()) {
+            (Kind::Start, _) => {
+                let name = token.get(1..crate::tokens::name_end(token));
+                open = Some((name.unwrap_or_default(), true));
+                None
+            }
+            (Kind::Text, Some((name, true))) => {
+                open = Some((name, false));
+                None
+            }
+            (Kind::End, Some((name, is_empty))) => (is_empty == empty).then_some((place, name)),
+            _ => None,
+        }
+    })
+}
+
+/// The form with these bytes at places, which are in order.
+fn inserted(form: &[u8], places: &[usize], bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(form.len() + places.len() * bytes.len());
+    let mut copied = 0;
+    for place in places {
+        out.extend_from_slice(form.get(copied..*place)?);
+        out.extend_from_slice(bytes);
+        copied = *place;
+    }
+    out.extend_from_slice(form.get(copied..)?);
+    (!places.is_empty()).then_some(out)
 }
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// A CR in a canonical form (Canonical XML 1.0, 2.3): of lines that ended with CR LF when a
+/// serializer escaped them.
+const CR: &[u8] = b"&#xD;";
+
+/// Whether a text is white space alone.
 fn is_blank(text: &[u8]) -> bool {
-    text.iter().all(|byte| is_space(*byte))
+    inner(text).is_empty()
+}
+
+/// The text without the white space at its ends.
+fn inner(text: &[u8]) -> &[u8] {
+    let mut rest = text.trim_ascii();
+    while let Some(shorter) = rest.strip_prefix(CR).or(rest.strip_suffix(CR)) {
+        rest = shorter.trim_ascii();
+    }
+    rest
+}
+
+/// Base64 without its line ends; `None` of another text. Words in lines are none, although their
+/// letters may be: lines of base64 have no white space inside and are of one length, but the last.
+fn joined(text: &[u8]) -> Option<Vec<u8>> {
+    let without = crate::tokens::replaced(text, CR, b"");
+    let lines = without
+        .as_deref()
+        .unwrap_or(text)
+        .split(|byte| *byte == b'\n');
+    let lines: Vec<&[u8]> = lines
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let (last, others) = lines.split_last()?;
+    let first = others.first().unwrap_or(last);
+    let even = others.iter().all(|line| line.len() == first.len()) && last.len() <= first.len();
+    let joined = lines.concat();
+    (even && is_base64(&joined)).then_some(joined)
 }
 
 /// Whether a text is long enough for base64 and nothing else.
@@ -192,16 +313,12 @@ fn without_indentation(form: &[u8]) -> Option<Vec<u8>> {
 /// joined too.
 fn trimmed(form: &[u8], wrapped: bool) -> Option<Vec<u8>> {
     with_text(form, |text| {
-        let inner = text.trim_ascii();
-        if wrapped {
-            let joined: Vec<u8> = inner
-                .iter()
-                .copied()
-                .filter(|byte| !is_space(*byte))
-                .collect();
-            if joined.len() < inner.len() && is_base64(&joined) {
-                return Some(joined);
-            }
+        let inner = inner(text);
+        if wrapped
+            && let Some(joined) = joined(inner)
+            && joined.len() < inner.len()
+        {
+            return Some(joined);
         }
         (inner.len() < text.len()).then(|| inner.to_vec())
     })
@@ -262,6 +379,34 @@ mod tests {
         let blank = b"<a><b> </b><c></c></a>";
         let pretty = b"<a>\n  <b> </b>\n  <c></c>\n</a>";
         assert_eq!(indented(blank, "  ").as_deref(), Some(&pretty[..]));
+    }
+
+    #[test]
+    fn escaped_line_ends_of_windows_are_white_space() {
+        let flat = b"<a><b>t</b></a>";
+        let pretty = b"<a>&#xD;\n  <b>t</b>&#xD;\n</a>";
+        assert_eq!(without_indentation(pretty).as_deref(), Some(&flat[..]));
+        assert_eq!(inner(b"&#xD;\n x&#xD;y \n&#xD;"), b"x&#xD;y");
+        assert!(is_blank(b"\t&#xD;\n") && !is_blank(b"&#xD"));
+        let text = b"QUJDREVGR0hJSktM&#xD;\nTU5PUFFSU1RVVldY";
+        let whole = Some(b"QUJDREVGR0hJSktMTU5PUFFSU1RVVldY".to_vec());
+        assert_eq!(joined(text), whole);
+        // Their letters are 16.
+        for words in [&b"first\nsecond\tthird"[..], b"first\nsecond\nthird"] {
+            assert_eq!(joined(words), None);
+        }
+    }
+
+    #[test]
+    fn leaves_are_found_with_their_places() {
+        let form = b"<a><b></b><c>t</c><d>t<e></e></d></a>";
+        let places = |empty| leaves(form, empty).map(|(at, name)| (at, name.to_vec()));
+        let empty: Vec<_> = places(true).collect();
+        assert_eq!(empty, [(6, b"b".to_vec()), (25, b"e".to_vec())]);
+        let of_text: Vec<_> = places(false).collect();
+        assert_eq!(of_text, [(14, b"c".to_vec())]);
+        let filled = inserted(form, &[6, 25], b" ").expect("two places");
+        assert_eq!(filled, b"<a><b> </b><c>t</c><d>t<e> </e></d></a>");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod keys;
 mod singles;
 #[path = "../support/mod.rs"]
 mod support;
+mod wire;
 
 use cases::{Broken, Cases};
 use support::{first_causes, told_with};
@@ -84,6 +85,41 @@ fn two_mistakes_are_told_together() {
     doubles::of_values(&mut cases);
     doubles::of_two_parts(&mut cases);
     holds(cases.all, 30, 70);
+}
+
+/// What programs on the way do to whole messages, each with the kinds of its causes.
+#[test]
+fn what_was_done_to_a_message_on_the_way_is_told_first() {
+    let missed: Vec<String> = wire::broken()
+        .into_iter()
+        .filter_map(wire::missed)
+        .collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// What a canonical form does not see breaks nothing, and nothing is said of it.
+#[test]
+fn what_no_canonical_form_sees_is_no_error() {
+    for (name, message, known) in wire::unbroken() {
+        let told = told_with(&message, known);
+        assert!(!told.is_refused(), "{name}: {:#?}", told.findings);
+        let state = soapstone_explain::State::Matches;
+        assert_eq!(told.signatures[0].value, state, "{name}");
+    }
+}
+
+/// What cannot be undone has no certain cause.
+#[test]
+fn what_is_lost_for_ever_has_no_certain_cause() {
+    for (name, message, known) in wire::lost() {
+        let told = told_with(message.as_bytes(), known);
+        assert!(told.is_refused(), "{name}");
+        let certain: Vec<&soapstone_explain::Cause> = first_causes(&told)
+            .into_iter()
+            .filter(|cause| cause.certain)
+            .collect();
+        assert!(certain.is_empty(), "{name}: {certain:#?}");
+    }
 }
 
 #[test]
