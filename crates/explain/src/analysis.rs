@@ -15,8 +15,10 @@ use crate::read::SignatureRead;
 use crate::reference::Named;
 use crate::search::Budget;
 
+/// Explains a message. `with_includes` is the same of MTOM as it stands in its package.
 pub(crate) fn analyze(
     document: &Document,
+    with_includes: Option<&Document>,
     attachments: &[Attachment],
     options: &Options<'_>,
 ) -> Explanation {
@@ -47,6 +49,7 @@ pub(crate) fn analyze(
         of_passwords: password_keys::otherwise(read, &options.known),
         verified: options.engine.map_or(&[], |engine| &engine.values),
         attachments,
+        with_includes: with_includes.map(Layer::new),
         parsing: options.parsing(),
         dump: options.dump,
     };

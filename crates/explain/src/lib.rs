@@ -56,11 +56,12 @@ mod tokens;
 mod unicode;
 mod username;
 mod value;
+mod xop;
 
 use std::fmt;
 
 use soapstone_mime::{Message, Package, PackageError};
-use soapstone_xml::{Buffers, Document, ParseError};
+use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
 
 pub use cause::Cause;
 pub use demands::algorithms;
@@ -72,6 +73,7 @@ pub use model::{
 };
 pub use options::Options;
 pub use report::{json, text};
+pub use xop::of_mtom;
 
 /// A message that cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +97,8 @@ impl fmt::Display for ExplainError {
 impl std::error::Error for ExplainError {}
 
 /// Explains a message, alone or in a MIME package that is recorded with its header: then the
-/// references to other parts have digests, too.
+/// references to other parts have digests, too. Of a package of MTOM the message is explained that
+/// it stands for.
 ///
 /// # Errors
 /// An [`ExplainError`] if it is no XML within the limits of the parser, and no package that can be
@@ -103,13 +106,18 @@ impl std::error::Error for ExplainError {}
 pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, ExplainError> {
     let parsing = options.parsing();
     let parse = |source: Vec<u8>| Document::parse(source, &parsing, &mut Buffers::new());
+    if let Ok(Some(package)) = Package::read(&source)
+        && xop::is_xop(&package)
+    {
+        return explain_mtom(package, source.len(), &parsing, options);
+    }
     let message = match taken_apart(&source) {
         Ok(None) => Message::from(source),
         Ok(Some(apart)) => apart,
         Err(package) => {
             let apart = format!("as a package it cannot be taken apart: {package}");
             return match parse(source.clone()) {
-                Ok(document) => Ok(analysis::analyze(&document, &[], options)),
+                Ok(document) => Ok(analysis::analyze(&document, None, &[], options)),
                 Err(error) => Err(ExplainError {
                     error,
                     cause: Some(match unreadable(&source, &parse) {
@@ -124,7 +132,24 @@ pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, Ex
         error,
         cause: unreadable(&message.root, &parse).map(str::to_owned),
     })?;
-    Ok(analysis::analyze(&document, &message.parts, options))
+    Ok(analysis::analyze(&document, None, &message.parts, options))
+}
+
+/// Explains the message that a package of MTOM stands for.
+fn explain_mtom(
+    package: Package<'_>,
+    size: usize,
+    parsing: &ParseOptions,
+    options: &Options<'_>,
+) -> Result<Explanation, ExplainError> {
+    let unread = |error| ExplainError { error, cause: None };
+    let included = xop::read(package, size, parsing).map_err(unread)?;
+    let root = included.message.root.clone();
+    let document = Document::parse(root, parsing, &mut Buffers::new()).map_err(unread)?;
+    let parts = &included.message.parts;
+    let mut told = analysis::analyze(&document, Some(&included.as_sent), parts, options);
+    included.tell(&mut told);
+    Ok(told)
 }
 
 /// The message of a package and its other parts; `None` of what begins without a header.

@@ -57,6 +57,8 @@ pub(crate) struct Material<'a> {
     pub(crate) verified: &'a [(Vec<u8>, bool)],
     /// The other parts of the package that the message came in.
     pub(crate) attachments: &'a [Attachment],
+    /// The message as it stands in its package, with its `xop:Include` elements.
+    pub(crate) with_includes: Option<Layer<'a>>,
     /// How documents are read.
     pub(crate) parsing: ParseOptions,
     /// Whether canonical bytes are kept.

@@ -164,7 +164,7 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 31] = [
+pub const FINDINGS: [&str; 33] = [
     "not-secured",
     "not-soap",
     "malformed",
@@ -194,6 +194,8 @@ pub const FINDINGS: [&str; 31] = [
     "request-unreadable",
     "attachment-transform",
     "attachment-malformed",
+    "xop-package",
+    "xop-part-missing",
     "work-bound",
     "dump-incomplete",
 ];

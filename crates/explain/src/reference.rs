@@ -292,6 +292,10 @@ impl Material<'_> {
             let proof = "the digest is the one in the message";
             return Some(finding.because([Cause::proven(&[step], proof)]));
         }
+        if let Some(step) = self.digested_with_includes(named, reference, budget) {
+            let proof = "the digest is the one in the message";
+            return Some(finding.because([Cause::proven(&[step], proof)]));
+        }
         if let Some((steps, algorithm)) =
             self.steps_in_layers(one, &wanted, reference, hidden, budget)
         {
@@ -303,6 +307,24 @@ impl Material<'_> {
             return Some(Finding::new(Severity::Note, "still-encrypted", place, says));
         }
         Some(finding.because([unproven(reference)]))
+    }
+
+    /// Whether the `xop:Include` elements themselves were digested, where the message has any.
+    fn digested_with_includes(
+        &self,
+        named: &Named<'_, '_>,
+        reference: &ReferenceRead<'_>,
+        budget: &mut Budget,
+    ) -> Option<Step> {
+        let layer = self.with_includes.as_ref()?;
+        let signature = layer.signature(&named.signature.value_text)?;
+        let recipe = Recipe::of(layer.document, signature, reference, &self.certificates).ok()?;
+        let bytes = recipe.bytes_within(layer.document, budget)?;
+        budget.tried += 1;
+        let digest = digest(reference.digest_method?, &bytes).ok()?;
+        let fits = reference.value.as_deref() == Some(digest.as_ref());
+        let says = "`xop:Include` digested as it stands, not the bytes that it leads to, which nothing covers then";
+        fits.then(|| Step::new("xop-include", says))
     }
 
     /// What was done, in the first layer where something fits. What is still encrypted was mostly

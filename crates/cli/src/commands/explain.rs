@@ -16,8 +16,10 @@ use soapstone::endpoint::{Calling, Endpoint, Fixed, Memory, Opens, Serving};
 use soapstone::mime::{Message, Package};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
-use soapstone::xml::Limits;
-use soapstone_explain::{EngineReport, Explanation, Known, Options, Verdict, algorithms, explain};
+use soapstone::xml::{Limits, ParseOptions};
+use soapstone_explain::{
+    EngineReport, Explanation, Known, Options, Verdict, algorithms, explain, of_mtom,
+};
 use soapstone_gateway::RefusedMessage;
 
 use crate::admin::{ADDRESS, AdminOptions};
@@ -34,7 +36,7 @@ digests, each signature with the key that checks it. Where a digest or a signatu
 libraries are known to do, alone and in twos, and names the cause whose bytes were signed. A cause is proven; whatever is only likely \
 is called so.
 
-IN may be a MIME package that begins with its header: attachments have digests, too.
+IN may be a MIME package that begins with its header: attachments have digests, too. Of a package of MTOM, the message is explained that it stands for.
 
 Without --config nothing is needed but the message. With it, the message is opened as the endpoint file says, the demands that it does \
 not meet are listed, and keys and passwords of the file are tried as well. --role says from which end: a service opens requests, a client \
@@ -246,10 +248,12 @@ fn whole_seconds(moment: Timestamp) -> Timestamp {
     Timestamp::from_second(moment.as_second()).unwrap_or(moment)
 }
 
-/// The message of a package with its attachments; anything else is an envelope.
+/// The message of a package with its attachments, and that which a package of MTOM stands for;
+/// anything else is an envelope.
 fn in_parts(message: Vec<u8>) -> Message {
     let package = Package::read(&message).ok().flatten();
     let parts = package.and_then(|package| package.into_message().ok());
+    let parts = parts.or_else(|| of_mtom(&message, &ParseOptions::default()));
     parts.unwrap_or_else(|| message.into())
 }
 
