@@ -9,6 +9,7 @@ use crate::facts::Lookups;
 use crate::kerberos::KerberosName;
 use crate::key_locator::KeyLocator;
 use crate::names::{DS, KERBEROS_AP_REQ_SHA1, SAML11, SAML20, WSSE, WSSE_2002, XENC};
+use crate::part::Part;
 use crate::plan::InboundPlan;
 use crate::token::{self, AssertionReference};
 use crate::values::octets;
@@ -87,7 +88,16 @@ impl InboundPlan {
                 .security_headers(actor)
                 .flat_map(|security| security.children())
         };
-        let is_signed = || children().any(|child| child.is(DS, "Signature"));
+        // One that the plan has enciphered is cipher text here.
+        let encryption = self.demands.encryption.iter();
+        let hides_signature = encryption
+            .flat_map(|demand| &demand.parts)
+            .any(|(wanted, _)| wanted.part == Part::Signature);
+        let is_signed = || {
+            children().any(|child| {
+                child.is(DS, "Signature") || hides_signature && child.is(XENC, "EncryptedData")
+            })
+        };
         if self.demands.signature.is_some() && !is_signed() {
             return;
         }

@@ -48,6 +48,11 @@ pub(crate) struct Protection {
     pub(crate) takes_assertion: bool,
     /// Whether it has cipher text of its own.
     pub(crate) hides_assertion: bool,
+    /// The authority that has it, where messages name it and do not carry it.
+    pub(crate) assertion_authority: Option<String>,
+    /// Whether the name stands in the header itself. Otherwise the signature of its holder has it,
+    /// where everybody can read that.
+    pub(crate) names_assertion_apart: bool,
     /// The Kerberos token that messages carry beside those of their keys.
     pub(crate) kerberos: Option<KerberosPolicy>,
     /// The form of Kerberos tokens, whatever they are for.
@@ -286,6 +291,8 @@ impl Protection {
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             hides_assertion: policy.hides_assertion(),
+            assertion_authority: policy.assertion().and_then(|it| it.authority.clone()),
+            names_assertion_apart: !by_holder || policy.encrypts(&Part::Signature),
             kerberos: policy.kerberos_beside(),
             kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),
             kerberos_form: policy.kerberos().map(|wanted| wanted.form),

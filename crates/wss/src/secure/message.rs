@@ -19,7 +19,7 @@ use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
 use crate::proof::ProofKey;
 use crate::secure_error::SecureError;
-use crate::token::AssertionToken;
+use crate::token::{AssertionReference, AssertionToken};
 use crate::username::User;
 
 /// Random bytes in the ids of a message.
@@ -194,7 +194,21 @@ impl<'p> Message<'p> {
         found.ok_or(SecureError::ProofKeyMissing)
     }
 
-    /// The assertion that the message carries.
+    /// The reference to the assertion, where the message names it and does not carry it.
+    pub(super) fn assertion_elsewhere(&self) -> Result<Option<AssertionReference>, SecureError> {
+        let authority = self.protection().assertion_authority.as_deref();
+        let Some((authority, assertion)) = authority.zip(self.assertion()) else {
+            return Ok(None);
+        };
+        let reference = AssertionReference::at(authority, assertion.version(), assertion.id());
+        reference
+            .map(Some)
+            .map_err(|error| SecureError::AssertionUnfit {
+                problem: error.to_string(),
+            })
+    }
+
+    /// The assertion that the message carries or names.
     pub(super) fn assertion(&self) -> Option<&'p AssertionToken> {
         self.outgoing
             .assertion

@@ -208,6 +208,7 @@ impl Securing<'_> {
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let protection = self.message.protection();
         self.check_assertion()?;
+        self.name_assertion()?;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
         self.prepare_keys(buffers)?;
@@ -269,6 +270,18 @@ impl Securing<'_> {
             true => Err(SecureError::NotTheHolder),
             false => Ok(()),
         }
+    }
+
+    /// Names the assertion in the header, where the message does not carry it.
+    fn name_assertion(&mut self) -> Result<(), SecureError> {
+        let elsewhere = self.message.assertion_elsewhere()?;
+        let is_apart = self.message.protection().names_assertion_apart;
+        if let Some(elsewhere) = elsewhere.filter(|_| is_apart) {
+            let mut scope = self.pieces.declarations.scope(true);
+            let out = &mut self.pieces.assertion;
+            references::write_assertion_elsewhere(&elsewhere, &mut scope, out);
+        }
+        Ok(())
     }
 
     /// Applies the edits made so far, and reads the result as the message to go on with.

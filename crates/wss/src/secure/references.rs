@@ -18,7 +18,7 @@ use crate::names::{
     USERNAME_TOKEN, WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
-use crate::token::SamlVersion;
+use crate::token::{AssertionReference, SOAP_BINDING, SamlVersion};
 
 /// What a token with one certificate takes, as a rule.
 const TOKEN_BYTES: usize = 2048;
@@ -160,18 +160,58 @@ pub(super) fn write_assertion(
     open_reference(attributes, scope, out);
     match reference {
         KeyReference::Direct => write_direct(id, None, out),
-        _ => {
-            let start = [
-                "<wsse:KeyIdentifier ValueType=\"",
-                version.identifier_type(),
+        _ => write_assertion_id(version, id, out),
+    }
+    put(&[REFERENCE_END], out);
+}
+
+/// Appends a reference to an assertion that its authority has (SAML Token Profile 1.1.1, 3.3): in
+/// SAML 2.0 by the URI that it is fetched from, in SAML 1.1 by its id and how its authority is
+/// asked (Basic Security Profile 1.1, R6606, R6607).
+pub(super) fn write_assertion_elsewhere(
+    elsewhere: &AssertionReference,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let version = elsewhere.version;
+    let attributes = ReferenceAttributes {
+        token_type: Some(version.token_type()),
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
+    match version {
+        SamlVersion::V20 => {
+            put(&["<wsse:Reference URI=\""], out);
+            soapstone_xml::escape::attribute(&elsewhere.location, out);
+            put(&["\"></wsse:Reference>"], out);
+        }
+        SamlVersion::V11 => {
+            let binding = [
+                "<saml:AuthorityBinding xmlns:saml=\"",
+                version.namespace(),
+                "\" AuthorityKind=\"saml:AssertionIDReference\" Binding=\"",
+                SOAP_BINDING,
+                "\" Location=\"",
             ];
-            put(&start, out);
-            put(&["\">"], out);
-            soapstone_xml::escape::text(id, out);
-            put(&["</wsse:KeyIdentifier>"], out);
+            put(&binding, out);
+            soapstone_xml::escape::attribute(&elsewhere.location, out);
+            put(&["\"></saml:AuthorityBinding>"], out);
+            write_assertion_id(version, &elsewhere.id, out);
         }
     }
     put(&[REFERENCE_END], out);
+}
+
+/// The `wsse:KeyIdentifier` that has the id of an assertion.
+fn write_assertion_id(version: SamlVersion, id: &str, out: &mut Vec<u8>) {
+    let start = [
+        "<wsse:KeyIdentifier ValueType=\"",
+        version.identifier_type(),
+        "\">",
+    ];
+    put(&start, out);
+    soapstone_xml::escape::text(id, out);
+    put(&["</wsse:KeyIdentifier>"], out);
 }
 
 /// The `ds:KeyValue` of a key, or the DER form of one whose kind has none.

@@ -75,7 +75,9 @@ impl<'p> Securing<'p> {
         if plan.protection.carries_assertion
             && let Some(assertion) = message.assertion()
         {
-            pieces.assertion = assertion.written().to_vec();
+            if plan.protection.assertion_authority.is_none() {
+                pieces.assertion = assertion.written().to_vec();
+            }
             receipt.held = assertion.held();
         }
         Self {

@@ -246,19 +246,24 @@ impl Securing<'_> {
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
         let mut key_info = Vec::new();
+        let elsewhere = self.message.assertion_elsewhere()?;
         let holder = Holder::of(by.identity);
         let mut scope = self.pieces.declarations.scope(by.stays);
         let ids = Ids {
             token: &by.token,
             reference: by.dereferenced.as_deref(),
         };
-        match self.message.assertion().filter(|_| by.by_holder) {
-            Some(assertion) => {
+        let assertion = self.message.assertion().filter(|_| by.by_holder);
+        match (assertion, &elsewhere) {
+            (Some(_), Some(elsewhere)) => {
+                references::write_assertion_elsewhere(elsewhere, &mut scope, &mut key_info);
+            }
+            (Some(assertion), None) => {
                 let (version, id) = (assertion.version(), assertion.id());
                 let (scope, out) = (&mut scope, &mut key_info);
                 references::write_assertion(by.reference, version, id, None, scope, out);
             }
-            None => {
+            (None, _) => {
                 references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);
             }
         }

@@ -28,7 +28,8 @@ pub use self::saml::{
     IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{
-    HiddenAssertion, HolderKey, Presentation, PresentedSignature, holds_key, version_of,
+    HiddenAssertion, HolderKey, Presentation, PresentedSignature, SOAP_BINDING, holds_key,
+    version_of,
 };
 pub(crate) use self::username::{
     PasswordKeyToken, PasswordKeyUse, derivation as password_derivation,

@@ -20,6 +20,12 @@ pub(super) fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
     let hides = policy.hides_assertion();
     let by_proof = policy.uses(KeyBinding::Assertion);
     let accepts_holder = |one: &AssertionPolicy| one.accepts(ConfirmationMethod::HolderOfKey);
+    let is_named = assertion.is_some_and(|one| one.authority.is_some());
+    let covers_token = policy.is_signed_by_holder() && policy.signs(&Part::Token)
+        || policy.is_endorsed_by_holder() && policy.endorsing().any(|one| one.covers_token);
+    let is_tied = assertion.is_some_and(|one| {
+        needs_signature(one) && one.methods != [ConfirmationMethod::HolderOfKey]
+    });
     let encrypts_first = policy.order() == ProtectionOrder::EncryptBeforeSigning;
     let rules = [
         (
@@ -72,6 +78,14 @@ pub(super) fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
         (
             assertion.is_some_and(|one| one.by_reference && one.encrypted),
             "an assertion that a message only names is fetched in the clear, and one in cipher text of its own is demanded",
+        ),
+        (
+            is_named && (hides || policy.encrypts(&Part::Assertion) || policy.uses_proof_key()),
+            "an assertion that messages name is not in them: nothing enciphers it, and its holder has a public key",
+        ),
+        (
+            is_named && (is_tied || covers_token || policy.signs(&Part::Assertion)),
+            "a signature over the name of an assertion covers nothing that the assertion says: its holder signs, or a connection protects the message",
         ),
         (
             policy.is_endorsed_by_holder() && policy.endorsing().count() != 1,

@@ -41,6 +41,7 @@ pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
 use self::reading::required;
 pub use self::reference::AssertionReference;
+pub(crate) use self::reference::SOAP_BINDING;
 pub use self::said::{AssertionAttribute, NameIdentifier, TRANSIENT_NAMES};
 pub(crate) use self::subject::HolderKey;
 pub use self::version::{ConfirmationMethod, SamlVersion};

@@ -39,6 +39,9 @@ pub struct AssertionPolicy {
     /// Whether a message may name an assertion that stands elsewhere. Its host fetches it, in the
     /// clear: a plan that wants it `encrypted` as well is refused.
     pub by_reference: bool,
+    /// The authority that has the assertion, where a sender names it and does not carry it (SAML
+    /// Token Profile 1.1.1, 3.3): an address that begins with `https://`, without a query.
+    pub authority: Option<String>,
     /// Whether the assertion goes on to whoever the message is for, as a header block.
     pub forwarded: bool,
     /// Whether a sender takes it out of the plain message, where it is a header block.
@@ -96,6 +99,7 @@ impl Default for AssertionPolicy {
             once: false,
             encrypted: false,
             by_reference: false,
+            authority: None,
             forwarded: false,
             from_message: false,
             signature: vec![

@@ -34,9 +34,25 @@ const LONGEST_ID: usize = 128;
 const LONGEST_LOCATION: usize = 2048;
 
 /// The one binding of SAML 1.1 (SAML Bindings 1.1, 3.1).
-const SOAP_BINDING: &str = "urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding";
+pub(crate) const SOAP_BINDING: &str = "urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding";
 
 impl AssertionReference {
+    /// Names the assertion with this id at its authority, an address without a query.
+    ///
+    /// # Errors
+    /// No receiver would read such an id or such an address.
+    pub fn at(authority: &str, version: SamlVersion, id: &str) -> Result<Self, Rejected> {
+        if authority.contains('?') {
+            return Err(malformed(
+                "expected the address of an authority without a query",
+            ));
+        }
+        match version {
+            SamlVersion::V20 => Self::checked(version, id, &format!("{authority}?ID={id}")),
+            SamlVersion::V11 => Self::checked(version, id, authority),
+        }
+    }
+
     /// Reads a `wsse:SecurityTokenReference`; none, if it names no assertion elsewhere.
     pub(crate) fn read(reference: Element<'_>) -> Result<Option<Self>, Rejected> {
         let is_binding = |child: Element<'_>| child.is(SAML11, "AuthorityBinding");

@@ -328,3 +328,126 @@ fn a_named_assertion_is_not_demanded_in_cipher_text_of_its_own() {
         "{problems:?}"
     );
 }
+
+/// A policy whose sender names its assertion.
+fn named_by_sender(policy: &Policy) -> Policy {
+    adjusted(policy, |accepted| {
+        accepted.authority = Some(PLACE.to_owned());
+    })
+}
+
+/// The assertion as its authority gives it, to whom a message leads.
+fn given_by_authority(policy: &Policy, message: &str, assertion: &str) -> Facts {
+    let plan = InboundPlan::compile(policy.clone(), knowing_issuers()).unwrap();
+    let reference = plan.peek(&envelope(message)).assertion;
+    let reference = reference.expect("a reference");
+    let answer = match reference.version {
+        SamlVersion::V20 => assertion.to_owned(),
+        SamlVersion::V11 => format!(
+            "<s:Envelope xmlns:s=\"{}\"><s:Body><samlp:Response xmlns:samlp=\"{}\" InResponseTo=\"_\"><samlp:Status><samlp:StatusCode Value=\"samlp:Success\"/></samlp:Status>{assertion}</samlp:Response></s:Body></s:Envelope>",
+            names::SOAP11,
+            names::SAML11_PROTOCOL
+        ),
+    };
+    let answer = answer.into_bytes();
+    let (issuers, accepted) = (issuers(), accepting());
+    let fetched = FetchedAssertion::read(&reference, answer, "_", &issuers, &accepted, moment());
+    Facts {
+        assertion: Some(Arc::new(fetched.unwrap())),
+        ..Facts::default()
+    }
+}
+
+/// SAML Token Profile 1.1.1, 3.3: what one side names, the other one fetches. Where everybody can
+/// read the signature, it alone has the name.
+#[test]
+fn a_sender_names_its_assertion_and_the_receiver_fetches_it() {
+    let held = AssertionPolicy {
+        methods: vec![ConfirmationMethod::HolderOfKey],
+        ..accepting()
+    };
+    let encrypting = with_assertion(policy(Mechanism::SignEncrypt, "Basic256GCM"), held);
+    let hiding = with(&encrypting, |policy| {
+        let signature = soapstone_wss::EncryptedPart::customary(Part::Signature);
+        policy.parts.encrypted.push(signature);
+    });
+    for version in SamlVersion::ALL {
+        let assertion = Draft::holder(version, client().certificate()).signed();
+        for (policy, times) in [(&by_holder(), 1), (&encrypting, 1), (&hiding, 1)] {
+            let message = carrying(&named_by_sender(policy), &assertion);
+            assert!(!message.contains("Assertion>"), "{message}");
+            assert_eq!(message.matches(PLACE).count(), times, "{message}");
+            let receiving = naming(policy);
+            let facts = given_by_authority(&receiving, &message, &assertion);
+            let verified = open_as(&receiving, &message, &facts).unwrap();
+            let found = verified.evidence().assertion.as_ref().unwrap();
+            assert_eq!(found.confirmed, Some(ConfirmationMethod::HolderOfKey));
+            // A receiver whom nothing was fetched for has no key.
+            let refused = open_as(&receiving, &message, &Facts::default()).unwrap_err();
+            assert_eq!(refused.name(), "key-not-found", "{refused}");
+        }
+        let bearers = Draft::bearer(version).signed();
+        let message = carrying(&named_by_sender(&by_connection()), &bearers);
+        assert_eq!(message.matches(PLACE).count(), 1, "{message}");
+        let receiving = naming(&by_connection());
+        let facts = given_by_authority(&receiving, &message, &bearers);
+        open_as(&receiving, &message, &facts).unwrap();
+    }
+}
+
+/// SAML Token Profile 1.1.1, 3.5: a signature over a name is none over the assertion, and what is
+/// not in the message has no cipher text in it.
+#[test]
+fn a_sender_protects_nothing_of_an_assertion_that_it_names() {
+    let problems = |policy: &Policy| {
+        let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
+        let token = soapstone_wss::AssertionToken::parse(assertion.into_bytes()).unwrap();
+        let keys = soapstone_wss::Keys {
+            assertion: Some(Arc::new(token)),
+            ..client_keys()
+        };
+        match soapstone_wss::OutboundPlan::compile(policy.clone(), keys) {
+            Ok(_) => String::new(),
+            Err(problems) => format!("{problems:?}"),
+        }
+    };
+    assert_eq!(problems(&named_by_sender(&by_holder())), "");
+    assert_eq!(problems(&named_by_sender(&by_connection())), "");
+    let covers = "a signature over the name of an assertion covers nothing";
+    let enciphers = "nothing enciphers it";
+    let covering_token = with(&by_holder(), |policy| policy.parts.signed.push(Part::Token));
+    let covering_assertion = with(&by_holder(), |policy| {
+        policy.parts.signed.push(Part::Assertion);
+    });
+    let encrypting = with_assertion(policy(Mechanism::SignEncrypt, "Basic256GCM"), accepting());
+    let encrypting = with(&encrypting, |policy| {
+        let assertion = soapstone_wss::EncryptedPart::customary(Part::Assertion);
+        policy.parts.encrypted.push(assertion);
+    });
+    let hidden = adjusted(&by_connection(), |accepted| accepted.encrypted = true);
+    for (policy, expected) in [
+        (&by_signature(), covers),
+        (&covering_token, covers),
+        (&covering_assertion, covers),
+        (&encrypting, enciphers),
+        (&hidden, enciphers),
+    ] {
+        let found = problems(&named_by_sender(policy));
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+/// What no receiver reads is not sent: the id would say what else the authority is asked for.
+#[test]
+fn an_assertion_whose_id_no_receiver_reads_is_not_named() {
+    for id in ["_a&action=revoke", "_a b", "1", &"a".repeat(129)] {
+        AssertionReference::at(PLACE, SamlVersion::V20, id).unwrap_err();
+        AssertionReference::at(PLACE, SamlVersion::V11, id).unwrap_err();
+    }
+    let with_query = format!("{PLACE}?n=1");
+    AssertionReference::at(&with_query, SamlVersion::V20, ID).unwrap_err();
+    assert_eq!(
+        AssertionReference::at(PLACE, SamlVersion::V20, ID).unwrap(),
+        reference(ID)
+    );
+}
