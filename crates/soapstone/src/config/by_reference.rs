@@ -1,4 +1,5 @@
 //! `[saml.by_reference]`: the authorities that are asked for assertions which messages only name.
+//! `[saml.send_by_reference]`: the authority that has the assertion which requests name.
 //!
 //! The rule kept here: an authority is written down with all of its address. No message leads to
 //! another one.
@@ -26,10 +27,21 @@ pub struct ByReferenceConfig {
     pub at_once: Option<u64>,
     /// Most questions in a second.
     pub per_second: Option<u64>,
-    /// Most assertions that are kept.
+    /// Most assertions that are kept. With none, each message has its authority asked.
     pub capacity: Option<u64>,
     /// TLS towards the authorities.
     pub tls: Option<TlsFiles>,
+}
+
+/// `[saml.send_by_reference]`.
+#[derive(Clone, Debug)]
+pub struct SendByReferenceConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// The address of the authority that has the assertion, without a query.
+    pub authority: Located<String>,
+    /// Whether a bearer's assertion is named, although its name is enough to be its subject.
+    pub allow_bearer: bool,
 }
 
 /// Largest answer unless the file says otherwise, bytes: the largest assertion that a token service
@@ -70,7 +82,7 @@ pub(super) fn read(mut table: Table<'_>) -> ByReferenceConfig {
         );
     }
     let number = |found: Option<Located<u64>>| found.map(|found| found.value);
-    let capacity = table.integer("capacity", 1, 100_000);
+    let capacity = table.integer("capacity", 0, 100_000);
     let kept = |size: u64, capacity: u64| size.saturating_mul(capacity);
     let usual = (size.as_ref(), capacity.as_ref());
     let most = kept(
@@ -104,6 +116,27 @@ pub(super) fn read(mut table: Table<'_>) -> ByReferenceConfig {
     };
     table.finish();
     config
+}
+
+/// Reads the table of a sender to its end. `None` without an authority, which is reported.
+pub(super) fn read_sent(mut table: Table<'_>) -> Option<SendByReferenceConfig> {
+    const EXAMPLE: &str = "authority = \"https://idp.example/assertions\"";
+    let authority = table.required_string("authority", EXAMPLE);
+    if let Some(authority) = authority.as_ref().filter(|it| !is_authority(&it.value)) {
+        table.report_with_hint(
+            authority.place,
+            "`authority` must be an address with https, a host in lower case and a path, without user, query and fragment",
+            EXAMPLE,
+        );
+    }
+    let place = table.place();
+    let allow_bearer = table.boolean("allow_bearer");
+    table.finish();
+    Some(SendByReferenceConfig {
+        place,
+        authority: authority?,
+        allow_bearer: allow_bearer.is_some_and(|allow| allow.value),
+    })
 }
 
 /// Longest time that an authority may take: a message that waits for it has a thread.

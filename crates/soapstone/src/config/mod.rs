@@ -50,7 +50,7 @@ mod warning;
 
 pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use attachments::AttachmentsConfig;
-pub use by_reference::ByReferenceConfig;
+pub use by_reference::{ByReferenceConfig, SendByReferenceConfig};
 pub(crate) use by_reference::{USUAL_CAPACITY, USUAL_SIZE};
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;

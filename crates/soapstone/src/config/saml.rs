@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
 
-use super::by_reference::{self, ByReferenceConfig};
+use super::by_reference::{self, ByReferenceConfig, SendByReferenceConfig};
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
@@ -55,6 +55,8 @@ pub struct SamlConfig {
     pub encrypted: bool,
     /// Where assertions are fetched that messages only name.
     pub by_reference: Option<ByReferenceConfig>,
+    /// The authority that has the assertion which requests name, and do not carry.
+    pub send_by_reference: Option<SendByReferenceConfig>,
     /// Whether the assertion is passed on as a header block.
     pub forward: bool,
     /// Signature algorithms of issuers.
@@ -128,6 +130,9 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
         refuse_cancelled: table.boolean("refuse_cancelled"),
         encrypted: table.boolean("encrypted").is_some_and(|it| it.value),
         by_reference: table.table("by_reference").map(by_reference::read),
+        send_by_reference: table
+            .table("send_by_reference")
+            .and_then(by_reference::read_sent),
         forward: table
             .boolean("forward")
             .is_some_and(|forward| forward.value),

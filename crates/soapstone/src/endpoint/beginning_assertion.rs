@@ -47,6 +47,11 @@ impl Compiler<'_> {
                 "leave it out",
             ),
             (
+                config.send_by_reference.is_some(),
+                "assertions that begin conversations are in the message: `send_by_reference` is for single messages",
+                "leave it out",
+            ),
+            (
                 self.config.token_service.is_some(),
                 "assertions of a token service that begin conversations are not supported",
                 "name a file: saml = { assertion = \"assertion.xml\", … }",

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What is kept is of one endpoint: its issuers have verified it. What could not be had is not
-//! asked for again for a moment. An assertion for one use is never kept.
+//! asked for again for a moment. An assertion for one use is never kept, and no assertion is where
+//! the file says so.
 //!
 //! The rule kept here: a message decides which of the allowed assertions is asked for, and nothing
 //! else. How much is asked, how often, and for how long is bounded by the file.
@@ -74,7 +75,9 @@ pub(super) struct References {
     limit: u64,
     at_once: usize,
     per_second: u32,
+    /// Most of them; with none, failures alone are remembered.
     capacity: usize,
+    keeps: bool,
     issuers: Arc<[AssertionIssuer]>,
     /// What any message of the endpoint may have. Each is judged by its own plan again.
     policy: AssertionPolicy,
@@ -118,6 +121,8 @@ impl References {
     ) -> Self {
         let number = |found: u64| usize::try_from(found).unwrap_or(usize::MAX);
         let per_second = config.per_second.map(u32::try_from);
+        let capacity = config.capacity.filter(|found| *found > 0);
+        let capacity = capacity.unwrap_or(USUAL_CAPACITY);
         Self {
             authorities: config
                 .authorities
@@ -128,7 +133,8 @@ impl References {
             limit: config.size.unwrap_or(USUAL_SIZE),
             at_once: number(config.at_once.unwrap_or(AT_ONCE)),
             per_second: per_second.map_or(PER_SECOND, |found| found.unwrap_or(u32::MAX)),
-            capacity: number(config.capacity.unwrap_or(USUAL_CAPACITY)),
+            capacity: number(capacity),
+            keeps: config.capacity != Some(0),
             issuers,
             policy,
             fetcher: None,
@@ -267,7 +273,7 @@ impl References {
         };
         let outcome = self.ask(reference, now);
         place.becomes = match &outcome {
-            Ok(found) if found.is_for_one_use() => None,
+            Ok(found) if found.is_for_one_use() || !self.keeps => None,
             Ok(found) => Some(Known::Held(Arc::clone(found))),
             Err(problem) => Some(Known::Failed {
                 again: Instant::now() + PAUSE,

@@ -216,14 +216,16 @@ impl<P: Directions> Endpoint<P> {
                 );
             }
         }
-        let by_reference = config
-            .saml
-            .as_ref()
-            .and_then(|saml| saml.by_reference.as_ref());
-        if let Some(by_reference) = by_reference.filter(|wanted| wanted.allow_bearer) {
+        let saml = config.saml.as_ref();
+        let accepted = saml.and_then(|saml| saml.by_reference.as_ref());
+        let accepted = accepted.filter(|wanted| wanted.allow_bearer);
+        let sent = saml.and_then(|saml| saml.send_by_reference.as_ref());
+        let sent = sent.filter(|wanted| wanted.allow_bearer);
+        let places = accepted.map(|it| it.place).into_iter();
+        for place in places.chain(sent.map(|it| it.place)) {
             warn(
                 "bearer-by-reference",
-                by_reference.place,
+                place,
                 "whoever knows the id of a bearer's assertion is its subject: the id is a password"
                     .to_owned(),
                 "take confirmation = [\"holder-of-key\"], where the peer has a key",

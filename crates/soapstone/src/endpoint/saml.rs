@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, Binding,
-    ConfirmationMethod, KeyBinding, KeyReference, Part, Policy, SupportingToken, SymmetricBinding,
-    SymmetricToken,
+    AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionReference, AssertionToken,
+    Binding, ConfirmationMethod, KeyBinding, KeyReference, Part, Policy, SupportingToken,
+    SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -255,6 +255,7 @@ impl Compiler<'_> {
             once: config.once,
             encrypted: config.encrypted,
             by_reference: config.by_reference.is_some() && role == Role::Service,
+            authority: self.authority(config, role),
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self
@@ -272,6 +273,35 @@ impl Compiler<'_> {
                 )
                 .unwrap_or(usual.digest),
         }
+    }
+
+    /// The authority that has the assertion of requests, where they only name it.
+    fn authority(&mut self, config: &SamlConfig, role: Role) -> Option<String> {
+        let wanted = config.send_by_reference.as_ref()?;
+        let by_bearer = config.confirmation.contains(&ConfirmationMethod::Bearer);
+        let problems = [
+            (
+                matches!(role, Role::Service | Role::Open),
+                "`send_by_reference` is for requests that are sent, and none is sent here",
+                "name the authorities that are asked: saml = { by_reference = { authorities = [\"https://…\"] } }",
+            ),
+            (
+                by_bearer && !wanted.allow_bearer,
+                "whoever knows the id of a bearer's assertion would be its subject, and ids are no secrets: `send_by_reference` wants holder-of-key, or `allow_bearer = true`",
+                "confirmation = [\"holder-of-key\"], where this side has a key",
+            ),
+            (
+                wanted.allow_bearer && !by_bearer,
+                "`allow_bearer` is for bearers, and `confirmation` does not name them",
+                "leave it out",
+            ),
+        ];
+        for (is_wrong, problem, hint) in problems {
+            if is_wrong {
+                self.report_with_hint(wanted.place, problem, hint);
+            }
+        }
+        Some(wanted.authority.value.clone())
     }
 
     /// The subjects of those who may vouch.
@@ -331,8 +361,15 @@ impl Compiler<'_> {
 
     /// The assertion that requests carry.
     pub(super) fn assertion(&mut self) -> Option<Arc<AssertionToken>> {
-        let file = self.config.saml.as_ref()?.assertion.as_ref()?;
-        match AssertionToken::parse(file.bytes.expose().clone()) {
+        let config = self.config.saml.as_ref()?;
+        let file = config.assertion.as_ref()?;
+        let parsed = AssertionToken::parse(file.bytes.expose().clone()).and_then(|token| {
+            if let Some(wanted) = &config.send_by_reference {
+                AssertionReference::at(&wanted.authority.value, token.version(), token.id())?;
+            }
+            Ok(token)
+        });
+        match parsed {
             Ok(token) => self.with_proof_key(token, file.place).map(Arc::new),
             Err(error) => {
                 self.report(file.place, format!("`{}`: {error}", file.path.display()));

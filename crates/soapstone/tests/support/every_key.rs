@@ -132,6 +132,10 @@ pub(crate) fn every_table() -> Node {
                     table([("tls", table([("ca", value("[]")), ("pkcs11", token())]))]),
                 ),
                 (
+                    "send_by_reference",
+                    table([("authority", value("\"https://idp.example/assertions\""))]),
+                ),
+                (
                     "issuers",
                     tables(table([
                         ("name", value("\"https://idp.example\"")),

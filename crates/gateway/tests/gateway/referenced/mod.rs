@@ -3,6 +3,7 @@
 
 mod bounded;
 mod fetched;
+mod sent;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
