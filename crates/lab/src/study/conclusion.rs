@@ -30,6 +30,25 @@ pub struct Conclusion {
 }
 
 impl Conclusion {
+    /// Those of several lists as one list.
+    ///
+    /// # Panics
+    /// If they are not `N`, while the program is compiled.
+    pub const fn joined<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
+        let mut all = [lists[0][0]; N];
+        let (mut list, mut at) = (0, 0);
+        while list < lists.len() {
+            let mut index = 0;
+            while index < lists[list].len() {
+                all[at] = lists[list][index];
+                (at, index) = (at + 1, index + 1);
+            }
+            list += 1;
+        }
+        assert!(at == N, "as many conclusions as the lists have together");
+        all
+    }
+
     /// What a paper says in a place, and the figure of an experiment that is asked.
     pub const fn of(
         says: &'static str,
