@@ -57,14 +57,18 @@ fn tokens_by_value_by_name_and_from_a_token_service_are_measured_and_what_is_not
     for arm in ["holder", "bearer", "issued"] {
         let carried = of(&format!("sign-encrypt-saml-{arm}"));
         assert!(carried > of("sign-encrypt"), "{arm}: {bytes:?}");
+        for named in ["reference", "reference-cold"] {
+            let named = of(&format!("sign-encrypt-saml-{named}"));
+            assert!(named < carried, "{arm}: {bytes:?}");
+        }
     }
     assert!(of("sign-encrypt") > of("none"), "{bytes:?}");
-    let reference = bytes["sign-encrypt-saml-reference"].as_ref();
-    let why = reference.expect_err("no authority");
-    assert!(
-        why.contains("no authority that answers for assertions by reference"),
-        "{why}"
-    );
+    // A busy machine may hide how long the authority takes.
+    let times = told(run.text(), ("operation", "Echo"), "time");
+    for arm in ["reference", "reference-cold"] {
+        let time = &times[&format!("sign-encrypt-saml-{arm}")];
+        assert!(time.is_ok(), "{arm}: {times:?}");
+    }
     if let Some(carried) = measured_with_a_kdc(&bytes, "sign-encrypt-kerberos") {
         let named = measured_with_a_kdc(&bytes, "sign-encrypt-kerberos-once");
         assert!(named < Some(carried), "{bytes:?}");
@@ -79,9 +83,9 @@ fn tokens_by_value_by_name_and_from_a_token_service_are_measured_and_what_is_not
         .succeeds();
     let report = folder.read("report.md");
     for part in [
-        "### Experiment 19: What do tokens cost by value, by name, and from a token service?",
+        "### Experiment 19: What do tokens cost by value, by reference, by name, and from a token service?",
         "sign-encrypt-saml-issued/Basic128GCM",
-        "no authority that answers for assertions by reference",
+        "sign-encrypt-saml-reference-cold/Basic128GCM",
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");
     }

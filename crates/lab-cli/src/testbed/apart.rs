@@ -17,8 +17,8 @@ use super::child::Child;
 use super::limits::{Limit, Limited};
 use super::namespace::Namespace;
 use super::part::gateway;
-use super::scratch::Ports;
-use super::{Layout, Scratch};
+use super::scratch::{Behind, Ports};
+use super::{Layout, Scratch, authority};
 use crate::failure::Failure;
 
 /// Both sides. Fields are dropped in their order: processes before what they are in.
@@ -26,6 +26,7 @@ pub(crate) struct Apart {
     near: soapstone_gateway::Running,
     far: Child,
     _services: Option<Child>,
+    _authority: Option<Child>,
     _limited: Option<Limited>,
     _way: Option<Forward>,
     _namespace: Option<Namespace>,
@@ -70,8 +71,15 @@ impl Apart {
         };
         let services = own.as_ref().map_or(services, Child::address);
         scratch.make_keys(layout)?;
+        // Only the gateway is limited; what it asks is where it is.
+        let around = namespace.as_ref().map_or(Vec::new(), Namespace::words);
+        let authority = authority::start(scratch, layout, &around, log.as_ref())?;
+        let behind = Behind {
+            services: &[services],
+            authority: authority.as_ref().map(|child| child.address().port()),
+        };
         let tls = layout.routes.iter().any(|route| route.tls);
-        let file = scratch.write_inbound(layout, listen, &[services], tls)?;
+        let file = scratch.write_inbound(layout, listen, behind, tls)?;
         let arguments = ["gateway".as_ref(), "--config".as_ref(), file.as_os_str()];
         let far = Child::start(&words, &arguments, log.as_ref())
             .map_err(|why| NoCall::LeftOut(format!("the gateway before the services: {why}")))?;
@@ -84,12 +92,14 @@ impl Apart {
             inbound: port,
             inbound_tls: tls.then_some(port),
             tap: port,
+            authority: behind.authority,
         };
         let near = gateway(&scratch.write_outbound(layout, ports)?).await?;
         Ok(Self {
             near,
             far,
             _services: own,
+            _authority: authority,
             _limited: limited,
             _way: way,
             _namespace: namespace,

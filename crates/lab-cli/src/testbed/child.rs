@@ -96,7 +96,8 @@ impl Child {
             }
             None => Command::new(&program),
         };
-        command.args(arguments).stdin(Stdio::null());
+        // What serves until its input ends goes on; others do not read it.
+        command.args(arguments).stdin(Stdio::piped());
         Self::spawn(command, log)
             .map_err(|error| format!("{}: {error}", before.first().map_or("soapstone", |it| it)))
     }

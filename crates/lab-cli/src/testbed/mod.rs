@@ -9,6 +9,7 @@
 
 mod apart;
 pub(crate) mod architecture;
+mod authority;
 mod child;
 mod client;
 mod front_service;
@@ -28,6 +29,7 @@ mod trail;
 mod wire;
 
 pub(crate) use apart::Apart;
+pub(crate) use authority::Authority;
 pub(crate) use child::{Child, DONE, Order};
 pub(crate) use client::{Client, canonical_body, names_in_body};
 pub(crate) use front_service::FrontService;

@@ -7,10 +7,11 @@
 use std::net::SocketAddr;
 
 use super::apart::LOOPBACK;
+use super::child::Child;
 use super::part::{GatewayPart, Place, ServicesPart};
-use super::scratch::Ports;
+use super::scratch::{Behind, Ports};
 use super::tap::{Exchange, Tap};
-use super::{Layout, Scratch};
+use super::{Layout, Scratch, authority};
 use crate::failure::Failure;
 
 /// Everything that runs.
@@ -22,6 +23,8 @@ pub(crate) struct Network {
     inbound_tls: Option<GatewayPart>,
     outbound: GatewayPart,
     tap: Tap,
+    /// The authority of the assertion that requests name, where some do.
+    authority: Option<Child>,
 }
 
 impl Network {
@@ -39,16 +42,24 @@ impl Network {
         let addresses = services.iter().map(|(_, part)| part.address());
         let addresses: Vec<SocketAddr> = addresses.collect();
         scratch.make_keys(layout)?;
-        let file = scratch.write_inbound(layout, LOOPBACK, &addresses, false)?;
+        let authority = authority::start(scratch, layout, &[], place.log())?;
+        let behind = Behind {
+            services: &addresses,
+            authority: port(authority.as_ref()),
+        };
+        let file = scratch.write_inbound(layout, LOOPBACK, behind, false)?;
         let inbound = GatewayPart::start(&file, place).await?;
         let inbound_tls = if layout.routes.iter().any(|route| route.tls) {
-            let file = scratch.write_inbound(layout, LOOPBACK, &addresses, true)?;
+            let file = scratch.write_inbound(layout, LOOPBACK, behind, true)?;
             Some(GatewayPart::start(&file, place).await?)
         } else {
             None
         };
         let tap = Tap::start(inbound.address()).await?;
-        let ports = ports(&inbound, inbound_tls.as_ref(), &tap);
+        let ports = Ports {
+            authority: behind.authority,
+            ..ports(&inbound, inbound_tls.as_ref(), &tap)
+        };
         let file = scratch.write_outbound(layout, ports)?;
         let outbound = GatewayPart::start(&file, place).await?;
         Ok(Self {
@@ -57,6 +68,7 @@ impl Network {
             inbound_tls,
             outbound,
             tap,
+            authority,
         })
     }
 
@@ -86,7 +98,10 @@ impl Network {
         layout: &Layout,
         place: Place<'_>,
     ) -> Result<GatewayPart, Failure> {
-        let ports = ports(&self.inbound, self.inbound_tls.as_ref(), &self.tap);
+        let ports = Ports {
+            authority: port(self.authority.as_ref()),
+            ..ports(&self.inbound, self.inbound_tls.as_ref(), &self.tap)
+        };
         GatewayPart::start(&scratch.write_outbound(layout, ports)?, place).await
     }
 
@@ -138,5 +153,11 @@ fn ports(inbound: &GatewayPart, inbound_tls: Option<&GatewayPart>, tap: &Tap) ->
         inbound: inbound.address().port(),
         inbound_tls: inbound_tls.map(|part| part.address().port()),
         tap: tap.address().port(),
+        authority: None,
     }
+}
+
+/// The port of a process that is there.
+fn port(child: Option<&Child>) -> Option<u16> {
+    child.map(|child| child.address().port())
 }

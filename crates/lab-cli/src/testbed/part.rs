@@ -35,6 +35,11 @@ impl<'l> Place<'l> {
         }
     }
 
+    /// The file that processes log to, if there is one.
+    pub(super) fn log(self) -> Option<&'l File> {
+        self.apart().flatten()
+    }
+
     /// What processes of their own log to; nothing, where there are none.
     const fn apart(self) -> Option<Option<&'l File>> {
         match self {

@@ -37,6 +37,17 @@ pub(super) struct Ports {
     /// Behind TLS.
     pub(super) inbound_tls: Option<u16>,
     pub(super) tap: u16,
+    /// The authority of assertions, where requests name one.
+    pub(super) authority: Option<u16>,
+}
+
+/// What the gateway before the services finds behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Behind<'a> {
+    /// The instances of the services.
+    pub(super) services: &'a [SocketAddr],
+    /// The port of localhost of the authority of assertions, where requests name one.
+    pub(super) authority: Option<u16>,
 }
 
 /// Bytes of a key that both sides hold, and that enciphers nothing.
@@ -147,13 +158,13 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Writes the file of the gateway before the services, which listens at this address and whose
-    /// instances are at `services`; with TLS or without.
+    /// Writes the file of the gateway before the services, which listens at this address; with TLS
+    /// or without.
     pub(super) fn write_inbound(
         &self,
         layout: &Layout,
         listen: IpAddr,
-        services: &[SocketAddr],
+        behind: Behind<'_>,
         tls: bool,
     ) -> Result<PathBuf, Failure> {
         let purpose = "The gateway before the services: opens requests, secures responses.";
@@ -164,7 +175,7 @@ impl Scratch {
         for route in &layout.routes {
             let backend = match &route.target {
                 Target::Sample { instance, service } => {
-                    let address = services.get(*instance).ok_or_else(|| {
+                    let address = behind.services.get(*instance).ok_or_else(|| {
                         Failure::new("a route leads to services that are not there")
                     })?;
                     Backend::of(format!("http://{address}{}", service.path()))
@@ -176,6 +187,7 @@ impl Scratch {
             };
             let path = (&*route.path(), None);
             append(&mut text, layout, route, path, &backend, Side::Server);
+            tokens::append_reference(&mut text, route, Side::Server, behind.authority);
         }
         tokens::append_token_service(&mut text, layout);
         let name = if tls { "inbound-tls" } else { "inbound" };
@@ -197,10 +209,12 @@ impl Scratch {
             let warm_up = self.write_warm_up(layout, route)?;
             let own = (&*path, warm_up.as_deref());
             append(&mut text, layout, route, own, &backend, Side::Client);
+            tokens::append_reference(&mut text, route, Side::Client, ports.authority);
             let backend = Backend::of(format!("http://127.0.0.1:{}{path}", ports.tap));
             let path = format!("/tapped{path}");
             let tapped = (&*path, None);
             append(&mut text, layout, route, tapped, &backend, Side::Client);
+            tokens::append_reference(&mut text, route, Side::Client, ports.authority);
         }
         self.write(layout, "outbound", &text)
     }
@@ -449,7 +463,7 @@ fn append_endpoint(text: &mut String, layout: &Layout, route: &Route, side: Side
             match (proof, side) {
                 (Proof::PasswordKey | Proof::Kerberos | Proof::KerberosOnce, _) => {}
                 // The issuer vouches for the key of a client's assertion.
-                (Proof::SamlHolder | Proof::SamlIssued, Side::Server) => {
+                (proof, Side::Server) if tokens::is_holders(proof) => {
                     append_key_pairs(text, keys, [own, peer]);
                 }
                 _ => append_keys(text, keys, [own, peer], &(anchored(peer) + &weak)),

@@ -16,7 +16,7 @@ use soapstone_lab::study::{Form, Proof};
 
 use super::realm::{CLIENT, CLIENT_KEYTAB, SERVICE, SERVICE_KEYTAB};
 use super::scratch::{Scratch, Side, USER, user};
-use super::{Layout, Route, Target};
+use super::{Layout, Route, Target, authority};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 
@@ -44,8 +44,8 @@ impl Confirmation {
     /// That of a route's assertion; nothing, where it has none.
     const fn of(proof: Proof) -> Option<Self> {
         match proof {
-            Proof::SamlHolder | Proof::SamlIssued => Some(Self::HolderOfKey),
             Proof::SamlBearer => Some(Self::Bearer),
+            _ if is_holders(proof) => Some(Self::HolderOfKey),
             _ => None,
         }
     }
@@ -61,6 +61,21 @@ impl Confirmation {
     fn file(self) -> String {
         format!("{}.assertion.xml", self.name())
     }
+}
+
+/// Whether the key of messages is that of an assertion's holder.
+pub(super) const fn is_holders(proof: Proof) -> bool {
+    matches!(proof, Proof::SamlHolder | Proof::SamlIssued) || is_named(proof)
+}
+
+/// Whether requests name their assertion, and do not carry it.
+pub(super) const fn is_named(proof: Proof) -> bool {
+    matches!(proof, Proof::SamlReference | Proof::SamlReferenceCold)
+}
+
+/// The file with the assertion that requests name.
+pub(super) fn named_file() -> String {
+    Confirmation::HolderOfKey.file()
 }
 
 /// Makes the issuer and its assertions, where a route has some and they are not there yet.
@@ -94,6 +109,7 @@ pub(super) fn lines(route: &Route, side: Side) -> (String, &'static str) {
             };
             (kerberos(side, once), "")
         }
+        (proof, _) if is_named(proof) => (String::new(), ""),
         (proof, Side::Server) => (Confirmation::of(proof).map_or(String::new(), accepting), ""),
         (Proof::SamlIssued, Side::Client) => (String::new(), ""),
         (proof, Side::Client) => {
@@ -191,6 +207,40 @@ pub(super) fn append_asking(text: &mut String, route: &Route, origin: &str) {
         issuers(),
         certified("client", "server", &route.suite)
     );
+}
+
+/// Writes behind an endpoint, whose requests name their assertion, where that is; nothing for
+/// others. A cold receiver keeps none.
+pub(super) fn append_reference(
+    text: &mut String,
+    route: &Route,
+    side: Side,
+    authority: Option<u16>,
+) {
+    let Some(port) = authority.filter(|_| is_named(route.proof)) else {
+        return;
+    };
+    let (url, issuers) = (authority::url(port), issuers());
+    let confirmation = "confirmation = [\"holder-of-key\"]";
+    let capacity = match route.proof {
+        Proof::SamlReferenceCold => 0,
+        _ => 16,
+    };
+    // Writing to a String does not fail.
+    let _ = match side {
+        Side::Server => writeln!(
+            text,
+            "[routes.inbound.saml]\naudience = [\"{AUDIENCE}\"]\n{confirmation}\n{issuers}\n\
+             [routes.inbound.saml.by_reference]\nauthorities = [\"{url}\"]\n\
+             capacity = {capacity}\nper_second = 10000\ntls = {{ ca = [\"ca.cert.pem\"] }}"
+        ),
+        Side::Client => writeln!(
+            text,
+            "[routes.outbound.saml]\nassertion = \"{}\"\n{confirmation}\n\
+             send_by_reference = {{ authority = \"{url}\" }}",
+            named_file()
+        ),
+    };
 }
 
 /// Writes the route of the token service at the end of the file of the gateway before the

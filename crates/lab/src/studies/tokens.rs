@@ -29,8 +29,10 @@ pub(super) const HOLDER: Way = of(Proof::SamlHolder);
 pub(super) const BEARER: Way = of(Proof::SamlBearer);
 /// An assertion from a token service.
 pub(super) const ISSUED: Way = of(Proof::SamlIssued);
-/// An assertion that the receiver has to fetch.
+/// An assertion that the receiver has fetched.
 pub(super) const REFERENCE: Way = of(Proof::SamlReference);
+/// An assertion that the receiver fetches for each request.
+pub(super) const REFERENCE_COLD: Way = of(Proof::SamlReferenceCold);
 /// A conversation.
 pub(super) const CONVERSATION: Way =
     Way::secured(Mechanism::SecureConversation, SUITE).beside_issuers();

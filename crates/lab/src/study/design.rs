@@ -8,8 +8,9 @@ use std::fmt;
 
 use soapstone::wss::{Mechanism, SUITE_NAMES};
 
-use super::call::{Call, Operation, Stack, Way};
+use super::call::{Call, Operation, Stack};
 use super::point::{Arm, How, Point};
+use super::setup::Way;
 
 /// The most factors: 4,096 combinations.
 const MOST_FACTORS: usize = 12;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use soapstone::wss::{Mechanism, Suite};
 
-use super::call::{Call, Proof, Stack, Step, Way};
+use super::call::{Call, Stack, Step};
 use super::point::How;
+use super::setup::{Proof, Way};
 use crate::parts::{OctetTimes, PrivateKeyTimes};
 
 /// Floors of calls; what they are made of is measured once.

@@ -9,6 +9,7 @@
 //! The rule kept here: what a paper reported is written down with the place in the paper where it
 //! stands, or not at all.
 
+mod bench;
 mod call;
 mod conclusion;
 mod condition;
@@ -21,12 +22,12 @@ mod point;
 mod providers;
 mod run;
 mod select;
+mod setup;
 mod weight;
 
 pub use crate::statistics::Figures;
-pub use call::{
-    Bench, Call, Form, NoCall, Operation, Proof, Sensor, Sizes, Source, Stack, Step, Transport, Way,
-};
+pub use bench::{Bench, NoCall, Sizes};
+pub use call::{Call, Operation, Sensor, Source, Stack, Step};
 pub use conclusion::{Asks, Conclusion, Grows, Measure, Of};
 pub use condition::{Condition, Link, Outages, Round};
 pub use design::{Design, NoDesign};
@@ -39,3 +40,4 @@ pub use point::{Arm, How, OwnCalls, Point, Scale, Scope};
 pub use providers::{ProvidersRound, Trial};
 pub use run::{Event, Progress, WARM_UP_CALLS, run};
 pub use select::{Nothing, Options, Selection, Task, needs, select, why_nothing};
+pub use setup::{Form, Proof, Transport, Way};

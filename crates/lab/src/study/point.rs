@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::call::{Call, Operation, Stack, Step, Way};
+use super::call::{Call, Operation, Stack, Step};
 use super::condition::Condition;
 use super::design::Design;
 use super::line::Line;
 use super::providers::Trial;
+use super::setup::Way;
 
 /// What of a study is to run, and on what.
 #[derive(Clone, Debug)]

@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::call::{Bench, Call, NoCall};
+use super::bench::{Bench, NoCall};
+use super::call::Call;
 use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;

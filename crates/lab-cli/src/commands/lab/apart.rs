@@ -18,7 +18,7 @@ use tracing::Level;
 use super::advise;
 use crate::failure::Failure;
 use crate::logging::LogArguments;
-use crate::testbed::{DONE, FrontService, Order, gateway};
+use crate::testbed::{Authority, DONE, FrontService, Order, gateway};
 use crate::{files, runtime};
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,13 @@ pub enum ApartCommand {
         /// Messages after the first one name its token
         #[arg(long)]
         once: bool,
+    },
+    /// An authority that answers the id of an assertion with the assertion of a scratch folder
+    #[command(after_help = EXAMPLES)]
+    Authority {
+        /// The scratch folder
+        #[arg(long, value_name = "FOLDER")]
+        folder: PathBuf,
     },
     /// A service that asks another one for books
     #[command(after_help = EXAMPLES)]
@@ -124,6 +131,10 @@ pub(super) fn run(command: ApartCommand, log: LogArguments) -> Result<(), Failur
                 return Err(Failure::new(error));
             }
             files::print(lines)?;
+        }
+        ApartCommand::Authority { folder } => {
+            let authority = runtime.block_on(Authority::start(&folder))?;
+            obey(authority.address(), |_| {})?;
         }
         ApartCommand::Front { books } => {
             let service = runtime.block_on(FrontService::start(books))?;

@@ -405,8 +405,20 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["sign-encrypt-kerberos-once"]),
             Of::arms(&["sign-encrypt-kerberos"]),
         )),
-    Conclusion::of("a token by reference, as in SAML, takes less time than one by value (the lab has no authority that answers for them)", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+    Conclusion::of("a token by reference, as in SAML, takes fewer bytes than one by value", "section 6.2.6", (19, "tokens-bytes"), Measure::Shown, Asks::order(
             Of::arms(&["sign-encrypt-saml-reference"]),
-            Of::arms(&["sign-encrypt-saml-holder", "sign-encrypt-saml-bearer"]),
+            Of::arms(&["sign-encrypt-saml-holder"]),
+        )).but("the report says that it may, and measures none"),
+    Conclusion::of("a token by reference, as in SAML, takes less time than one by value: the receiver keeps it", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-saml-reference"]),
+            Of::arms(&["sign-encrypt-saml-holder"]),
+        )).but("the report says that it may, and measures none"),
+    Conclusion::of("a token by reference, as in SAML, takes less time than one by value: the receiver fetches it each time", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-saml-reference-cold"]),
+            Of::arms(&["sign-encrypt-saml-holder"]),
+        )).but("the report says that it may, and measures none"),
+    Conclusion::of("for constrained devices a token by reference, as in SAML, improves on one by value (asked of a network of 1 Mbit/s)", "section 6.2.6", (19, "tokens-constrained"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-saml-reference"]).at(&[("limit", "1-Mbit")]),
+            Of::arms(&["sign-encrypt-saml-holder"]).at(&[("limit", "1-Mbit")]),
         )).but("the report says that it may, and measures none"),
 ];

@@ -406,7 +406,11 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
     points: |scope| {
         let messages: &[u32] = scope
             .scale
-            .pick(&[2, 10, 40, 80], &[2, 5, 10, 20, 50, 100, 200, 500, 1_000]);
+            // The report has 10,000 messages after each start.
+            .pick(
+                &[2, 10, 40, 80],
+                &[2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000],
+            );
         let mut points = Vec::new();
         for (name, operation) in SERVICES {
             points.extend(messages.iter().map(|messages| {
@@ -416,7 +420,10 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
                 ];
                 let how = How::Fresh {
                     // Means of deployments have intervals, for which it takes three at least.
-                    times: scope.scale.pick(3, 10),
+                    times: match messages {
+                        10_000 => 3,
+                        _ => scope.scale.pick(3, 10),
+                    },
                     calls: *messages,
                 };
                 point("tables-4-5-figure-8", &at, scope, (&WAYS, operation), how)

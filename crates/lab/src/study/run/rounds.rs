@@ -5,7 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::call::{Bench, Step};
+use super::super::bench::Bench;
+use super::super::call::Step;
 use super::super::condition::Condition;
 use super::super::line::Quantity;
 use super::super::providers::Trial;
