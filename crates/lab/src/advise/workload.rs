@@ -10,7 +10,7 @@ use soapstone::wss::{Envelope, Mechanism};
 use soapstone::xml::{Buffers, Limits};
 
 use super::{Partner, Source};
-use crate::study::{Proof, Way};
+use crate::study::{Proof, Setup};
 
 /// What must be true of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +105,9 @@ impl fmt::Display for Means {
             (true, mechanism) => out.pad(&format!("https+{mechanism}")),
             (false, mechanism) if self.suite.is_empty() => out.pad(mechanism.name()),
             (false, mechanism) => {
-                let name = Way::secured(mechanism, "").by(self.proof).mechanism_name();
+                let name = Setup::secured(mechanism, "")
+                    .by(self.proof)
+                    .mechanism_name();
                 out.pad(&format!("{name}/{}", self.suite))
             }
         }

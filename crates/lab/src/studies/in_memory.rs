@@ -126,13 +126,13 @@ pub struct InMemory(BTreeMap<u32, Workbench>);
 impl InMemory {
     /// Secures or opens the answer to the call so many times: the time of each.
     pub fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Vec<Duration> {
-        let bits = call.way.rsa_bits;
+        let bits = call.setup.rsa_bits;
         let parties = self.0.entry(bits);
         let parties = parties.or_insert_with(|| Workbench::with_keys(KeyKind::Rsa { bits }));
         // Where nothing is signed or encrypted the suite does not matter.
-        let suite = Suite::named(call.way.suite).or_else(|| Suite::named("Basic256GCM"));
+        let suite = Suite::named(call.setup.suite).or_else(|| Suite::named("Basic256GCM"));
         let suite = suite.expect("a suite that is known");
-        let processing = parties.processing(call.way.mechanism, &suite, |_| {});
+        let processing = parties.processing(call.setup.mechanism, &suite, |_| {});
         let Messages([_, plain]) = Messages::of(call.operation);
         let mut buffers = Buffers::default();
         let copy = |octets: &[u8], buffers: &mut Buffers| {

@@ -15,8 +15,8 @@ use soapstone::wss::Mechanism;
 
 use crate::papers::{Laid, MCHALE, Results, Tags};
 use crate::study::{
-    Claim, Estimate, Experiment, Figure, How, Operation, Paper, Point, Quantity, Scale, Scope,
-    Shows, Source, Step, Study, Way,
+    Claim, Estimate, Experiment, Figure, Operation, Paper, Point, Procedure, Quantity, Scale,
+    Scope, Setup, Shows, Source, Step, Study,
 };
 
 /// The study.
@@ -97,8 +97,8 @@ const SUITE_OF_TODAY: &str = "Basic128GCM";
 /// Those that are compared.
 const ALL_SUITES: [&str; 4] = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15"];
 
-const WS_SECURITY: Way = sign_encrypt(SUITE);
-const SECURE_CONVERSATION: Way = conversation(SUITE);
+const WS_SECURITY: Setup = sign_encrypt(SUITE);
+const SECURE_CONVERSATION: Setup = conversation(SUITE);
 
 /// Best time of secured calls by that of plain ones.
 const IMPACT: Shows = Shows::Impact {
@@ -166,7 +166,7 @@ const SIZE: Experiment = Experiment {
                     shown_in,
                     at: BTreeMap::from([("books", books.to_string())]),
                     arms: scope.arms_in_memory(&[WS_SECURITY], operation),
-                    how: How::InMemory {
+                    procedure: Procedure::InMemory {
                         step,
                         repetitions: scope.scale.pick(10, 100),
                     },
@@ -297,7 +297,7 @@ const CONVERSATION: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let ways = [WS_SECURITY, SECURE_CONVERSATION];
+        let setups = [WS_SECURITY, SECURE_CONVERSATION];
         // How many requests share a handshake is what is asked: those of a glance are fewer, and
         // named so, but for the load that the paper's conclusions are about.
         let loads: &[(u32, u32)] = scope.scale.pick(
@@ -314,7 +314,7 @@ const CONVERSATION: Experiment = Experiment {
         let mut points: Vec<Point> = loads
             .iter()
             .map(|&(requests, books)| {
-                let point = Load { requests, books }.point("figure-11", scope, &ways);
+                let point = Load { requests, books }.point("figure-11", scope, &setups);
                 // Thousands of books take seconds on other stacks, and so do a thousand calls.
                 let all = requests != 15 && (requests, books) != CONCLUDED;
                 let mut point = glanced(point, scope, all);
@@ -327,16 +327,16 @@ const CONVERSATION: Experiment = Experiment {
                 requests: scope.scale.pick(25, 500),
                 books,
             };
-            load.point("figures-12-13", scope, &ways)
+            load.point("figures-12-13", scope, &setups)
         }));
         let load = Load {
             requests: scope.scale.pick(100, 1_000),
             books: 5,
         };
         points.extend(sources(scope).map(|(source, name)| {
-            let ways =
+            let setups =
                 [SUITE, SUITE_OF_TODAY].map(|suite| [sign_encrypt(suite), conversation(suite)]);
-            let mut point = load.point_of("beyond-sources", scope, ways.as_flattened(), source);
+            let mut point = load.point_of("beyond-sources", scope, setups.as_flattened(), source);
             point.at.clear();
             at(point, "source", name.to_owned())
         }));
@@ -381,10 +381,14 @@ const DATABASE: Experiment = Experiment {
                 let point = load.point_of("table-1-figure-14", scope, &[WS_SECURITY], source);
                 points.push(at(point, "source", name.to_owned()));
             }
-            let ways =
+            let setups =
                 [SUITE, SUITE_OF_TODAY].map(|suite| [sign_encrypt(suite), conversation(suite)]);
-            let mut point =
-                Load::once(20_000).point_of("beyond-databases", scope, ways.as_flattened(), source);
+            let mut point = Load::once(20_000).point_of(
+                "beyond-databases",
+                scope,
+                setups.as_flattened(),
+                source,
+            );
             point.at.clear();
             points.push(at(point, "source", name.to_owned()));
         }
@@ -414,7 +418,7 @@ impl Load {
     }
 
     /// Its point with books from memory.
-    fn point(self, shown_in: &'static str, scope: &Scope, secured: &[Way]) -> Point {
+    fn point(self, shown_in: &'static str, scope: &Scope, secured: &[Setup]) -> Point {
         self.point_of(shown_in, scope, secured, Source::Memory)
     }
 
@@ -423,10 +427,10 @@ impl Load {
         self,
         shown_in: &'static str,
         scope: &Scope,
-        secured: &[Way],
+        secured: &[Setup],
         source: Source,
     ) -> Point {
-        let ways = [&[Way::DIRECT, Way::PLAIN], secured].concat();
+        let setups = [&[Setup::DIRECT, Setup::PLAIN], secured].concat();
         let operation = Operation::Books {
             source,
             books: self.books,
@@ -434,18 +438,18 @@ impl Load {
         Point {
             shown_in,
             at: BTreeMap::from([("books", self.books.to_string())]),
-            arms: scope.arms(&ways, operation),
-            how: self.how(scope.scale),
+            arms: scope.arms(&setups, operation),
+            procedure: self.procedure(scope.scale),
         }
     }
 
-    fn how(self, scale: Scale) -> How {
+    fn procedure(self, scale: Scale) -> Procedure {
         match self.requests {
-            1 => How::Turns {
+            1 => Procedure::Turns {
                 repetitions: scale.pick(3, 15),
                 requests: 1,
             },
-            requests => How::Conversations {
+            requests => Procedure::Conversations {
                 repetitions: scale.pick(3, 5),
                 requests,
             },
@@ -469,11 +473,11 @@ fn at(mut point: Point, axis: &'static str, value: String) -> Point {
 }
 
 /// Signed and encrypted with X.509 certificates.
-const fn sign_encrypt(suite: &'static str) -> Way {
-    Way::secured(Mechanism::SignEncrypt, suite)
+const fn sign_encrypt(suite: &'static str) -> Setup {
+    Setup::secured(Mechanism::SignEncrypt, suite)
 }
 
 /// Signed and encrypted with the keys of a conversation.
-const fn conversation(suite: &'static str) -> Way {
-    Way::secured(Mechanism::SecureConversation, suite)
+const fn conversation(suite: &'static str) -> Setup {
+    Setup::secured(Mechanism::SecureConversation, suite)
 }

@@ -63,7 +63,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::study::{Design, How, Level, Line, OwnCalls, Scale, Scope, Shows, Stack};
+    use crate::study::{Design, Level, Line, OwnCalls, Procedure, Scale, Scope, Shows, Stack};
 
     fn scope(scale: Scale) -> Scope {
         Scope {
@@ -253,7 +253,7 @@ mod tests {
                     | Shows::Overhead { baseline, .. }
                     | Shows::Added { baseline, .. }
                     | Shows::Factor { baseline, .. } = figure.expect("the point's figure").shows
-                        && !matches!(point.how, How::Own(_))
+                        && !matches!(point.procedure, Procedure::Own(_))
                     {
                         let mut arms = point.arms.iter();
                         assert!(
@@ -277,7 +277,7 @@ mod tests {
                 let mut figures = BTreeSet::new();
                 for point in (experiment.points)(&scope) {
                     // One of each figure: they differ in size only.
-                    if let How::Own(measure) = point.how
+                    if let Procedure::Own(measure) = point.procedure
                         && figures.insert(point.shown_in)
                     {
                         let mut lines: Vec<Line> = Vec::new();

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::papers::Numbers;
 use crate::study::{
-    Arm, Estimate, Experiment, Figure, Finding, How, Operation, Point, Quantity, Scope, Shows,
-    Stack, Study, WARM_UP_CALLS, Way,
+    Arm, Estimate, Experiment, Figure, Finding, Operation, Point, Procedure, Quantity, Scope,
+    Setup, Shows, Stack, Study, WARM_UP_CALLS,
 };
 
 /// The study of the user's own calls.
@@ -75,7 +75,7 @@ const CALLS: Experiment = Experiment {
             shown_in: CALLS_FIGURE.1,
             at: BTreeMap::from([("operation", name)]),
             arms: arms(scope, index, true),
-            how: How::Turns {
+            procedure: Procedure::Turns {
                 repetitions: scope.own.calls,
                 requests: 1,
             },
@@ -119,7 +119,7 @@ const CONVERSATIONS: Experiment = Experiment {
                 shown_in: "conversations",
                 at: BTreeMap::from([("messages", messages.to_string()), ("operation", name)]),
                 arms: arms(scope, index, false),
-                how: How::Conversations {
+                procedure: Procedure::Conversations {
                     repetitions: scope.own.calls.div_ceil(*messages).max(FEWEST),
                     requests: *messages,
                 },
@@ -149,7 +149,7 @@ const CLIENTS: Experiment = Experiment {
                 shown_in: "clients",
                 at: BTreeMap::from([("clients", clients.to_string()), ("operation", name)]),
                 arms: arms(scope, index, false),
-                how: How::Together {
+                procedure: Procedure::Together {
                     clients: *clients,
                     requests: scope.own.calls.div_ceil(*clients * FEWEST).max(1),
                     repetitions: FEWEST,
@@ -178,7 +178,7 @@ const FIRST: Experiment = Experiment {
             shown_in: "first-calls",
             at: BTreeMap::from([("operation", name)]),
             arms: arms(scope, index, false),
-            how: How::Newcomers {
+            procedure: Procedure::Newcomers {
                 times: scope.own.newcomers,
             },
         })
@@ -197,15 +197,15 @@ fn each<T>(scope: &Scope, of: impl Fn(usize, String) -> T) -> impl Iterator<Item
 
 /// The plain way, those of the file, and if asked for the one past the gateways.
 fn arms(scope: &Scope, index: usize, direct: bool) -> Vec<Arm> {
-    let ways = direct.then_some(Way::DIRECT).into_iter();
-    let mut ways: Vec<Way> = ways.chain([Way::PLAIN]).collect();
-    for way in &scope.own.ways {
-        if !ways.contains(way) {
-            ways.push(*way);
+    let setups = direct.then_some(Setup::DIRECT).into_iter();
+    let mut setups: Vec<Setup> = setups.chain([Setup::PLAIN]).collect();
+    for setup in &scope.own.setups {
+        if !setups.contains(setup) {
+            setups.push(*setup);
         }
     }
-    let arm = |way: &Way| Arm::new(Stack::Soapstone, *way, Operation::Own(index));
-    ways.iter().map(arm).collect()
+    let arm = |setup: &Setup| Arm::new(Stack::Soapstone, *setup, Operation::Own(index));
+    setups.iter().map(arm).collect()
 }
 
 /// How many calls of the user's services a run makes at most, of all experiments or of one: to warm
@@ -216,36 +216,36 @@ pub fn calls(scope: &Scope, experiment: Option<u8>) -> u64 {
     let points = experiments.flat_map(|it| (it.points)(scope));
     let each = points.map(|point| {
         let arms = point.arms.len() as u64;
-        let measured = match point.how {
-            How::Turns {
+        let measured = match point.procedure {
+            Procedure::Turns {
                 repetitions,
                 requests,
             }
-            | How::Conversations {
+            | Procedure::Conversations {
                 repetitions,
                 requests,
             } => u64::from(repetitions) * u64::from(requests),
-            How::Together {
+            Procedure::Together {
                 clients,
                 requests,
                 repetitions,
             } => u64::from(clients) * u64::from(requests) * u64::from(repetitions),
-            How::Newcomers { times } => u64::from(times),
+            Procedure::Newcomers { times } => u64::from(times),
             _ => 0,
         };
         // Before them, one that is the first and one that is weighed.
-        let before = match point.how {
-            How::Newcomers { .. } => 0,
+        let before = match point.procedure {
+            Procedure::Newcomers { .. } => 0,
             _ => 2,
         };
         arms * (measured + before)
     });
     let measured: u64 = each.sum();
     // The plain way and the one past the gateways beside those of the file.
-    let ways = scope.own.ways.len() as u64 + 2;
+    let setups = scope.own.setups.len() as u64 + 2;
     let warming = match experiment {
         Some(4) => 0,
-        _ => ways * u64::from(WARM_UP_CALLS),
+        _ => setups * u64::from(WARM_UP_CALLS),
     };
     measured + (warming + 1) * scope.own.operations.len() as u64
 }

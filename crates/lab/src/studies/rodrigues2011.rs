@@ -17,8 +17,8 @@ use soapstone::wss::Mechanism;
 
 use crate::papers::{Laid, RODRIGUES, Results};
 use crate::study::{
-    Arm, Claim, Estimate, Experiment, Factor, Figure, Finding, Form, How, Level, Operation, Paper,
-    Point, Proof, Quantity, Scope, Shows, Stack, Study, Way,
+    Arm, Claim, Estimate, Experiment, Factor, Figure, Finding, Form, Level, Operation, Paper,
+    Point, Procedure, Proof, Quantity, Scope, Setup, Shows, Stack, Study,
 };
 
 /// The study.
@@ -95,16 +95,16 @@ const fn of_table(experiment: u8, shown_in: &'static str, source: &'static str) 
 
 /// Triple DES, RSA 1.5 and RSA-SHA1 with keys of 1,024 bits, with Timestamps and certificates where
 /// the paper has them.
-const fn of_the_paper(mechanism: Mechanism) -> Way {
-    Way::secured(mechanism, "TripleDesRsa15")
+const fn of_the_paper(mechanism: Mechanism) -> Setup {
+    Setup::secured(mechanism, "TripleDesRsa15")
         .with_rsa(1_024)
         .in_form(Form::Thumbprints)
 }
 
-const ENCRYPT: Way = of_the_paper(Mechanism::Encrypt);
-const SIGN: Way = of_the_paper(Mechanism::Sign);
-const SIGN_ENCRYPT: Way = of_the_paper(Mechanism::SignEncrypt);
-const TLS_USERNAME: Way = Way::secured(Mechanism::Username, "").over_tls();
+const ENCRYPT: Setup = of_the_paper(Mechanism::Encrypt);
+const SIGN: Setup = of_the_paper(Mechanism::Sign);
+const SIGN_ENCRYPT: Setup = of_the_paper(Mechanism::SignEncrypt);
+const TLS_USERNAME: Setup = Setup::secured(Mechanism::Username, "").over_tls();
 
 /// By how much the mean time is longer than without security.
 const INCREMENT: Shows = Shows::Increment {
@@ -194,8 +194,8 @@ const CLIENTS: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let ways = [Way::PLAIN, TLS_USERNAME, ENCRYPT, SIGN, SIGN_ENCRYPT];
-        let point = |clients| together("tables-2-5", scope, &ways, clients);
+        let setups = [Setup::PLAIN, TLS_USERNAME, ENCRYPT, SIGN, SIGN_ENCRYPT];
+        let point = |clients| together("tables-2-5", scope, &setups, clients);
         PAPER_CLIENTS.map(point).to_vec()
     },
 };
@@ -235,8 +235,8 @@ const FACTORS: Experiment = Experiment {
         reported: &[Laid::printed("figure-9", &[])],
     }],
     points: |scope| {
-        let ways = [Way::PLAIN, ENCRYPT, SIGN, SIGN_ENCRYPT];
-        let point = |clients| together("figure-9", scope, &ways, clients);
+        let setups = [Setup::PLAIN, ENCRYPT, SIGN, SIGN_ENCRYPT];
+        let point = |clients| together("figure-9", scope, &setups, clients);
         PAPER_CLIENTS.map(point).to_vec()
     },
 };
@@ -290,7 +290,7 @@ const PACE: Experiment = Experiment {
             shown_in: "beyond-pace",
             at: BTreeMap::from([("rate", rate.to_string())]),
             arms: scope.arms(&today(), Operation::Sum),
-            how: How::Paced {
+            procedure: Procedure::Paced {
                 per_second: f64::from(*rate),
                 lasting: scope
                     .scale
@@ -307,29 +307,29 @@ const MOST_OF_OTHERS: u32 = 100;
 
 /// What one would choose today, beside no security: AES in GCM with keys of both sizes, signatures
 /// by ECDSA, and session keys that are agreed on by the same keys, so that no message takes RSA.
-fn today() -> [Way; 9] {
-    let secured = |mechanism| Way::secured(mechanism, "Basic128GCM");
+fn today() -> [Setup; 9] {
+    let secured = |mechanism| Setup::secured(mechanism, "Basic128GCM");
     [
-        Way::PLAIN,
+        Setup::PLAIN,
         TLS_USERNAME,
         secured(Mechanism::Encrypt),
         secured(Mechanism::Sign),
-        Way::secured(Mechanism::Sign, "").by(Proof::Ecdsa),
+        Setup::secured(Mechanism::Sign, "").by(Proof::Ecdsa),
         secured(Mechanism::SignEncrypt),
-        Way::secured(Mechanism::SignEncrypt, "Basic256GCM"),
-        Way::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
+        Setup::secured(Mechanism::SignEncrypt, "Basic256GCM"),
+        Setup::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
         secured(Mechanism::SecureConversation),
     ]
 }
 
 /// So many clients that call at once, 30 times: 100 calls each time or as many as there are
 /// clients, fewer at a glance.
-fn together(shown_in: &'static str, scope: &Scope, ways: &[Way], clients: u32) -> Point {
+fn together(shown_in: &'static str, scope: &Scope, setups: &[Setup], clients: u32) -> Point {
     Point {
         shown_in,
         at: BTreeMap::from([("clients", clients.to_string())]),
-        arms: scope.arms(ways, Operation::Sum),
-        how: How::Together {
+        arms: scope.arms(setups, Operation::Sum),
+        procedure: Procedure::Together {
             clients,
             requests: scope.scale.pick(20, 100u32).div_ceil(clients),
             repetitions: scope.scale.pick(10, 30),

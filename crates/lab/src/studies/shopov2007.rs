@@ -17,8 +17,8 @@ use soapstone::wss::{Mechanism, Suite};
 use super::in_memory::{Messages, Workbench};
 use crate::papers::{Laid, Results, SHOPOV};
 use crate::study::{
-    Arm, Claim, Estimate, Experiment, Figure, How, Line, Operation, Paper, Point, Quantity, Scope,
-    Sensor, Shows, Stack, Study, Way,
+    Arm, Claim, Estimate, Experiment, Figure, Line, Operation, Paper, Point, Procedure, Quantity,
+    Scope, Sensor, Setup, Shows, Stack, Study,
 };
 
 /// The study.
@@ -119,13 +119,13 @@ const CALLS: Experiment = Experiment {
 /// TLS with a handshake in each call, from the client straight to what ends it.
 fn with_handshakes(scope: &Scope, operation: Operation) -> impl Iterator<Item = Arm> {
     let stacks = scope.stacks.iter().filter_map(|stack| match stack {
-        Stack::Soapstone => Some((*stack, Way::DIRECT)),
+        Stack::Soapstone => Some((*stack, Setup::DIRECT)),
         Stack::Tls | Stack::Cxf | Stack::Cxf35 | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
-            Some((*stack, Way::PLAIN))
+            Some((*stack, Setup::PLAIN))
         }
         Stack::Wss4j | Stack::Xmlsec1 => None,
     });
-    let arms = stacks.map(move |(stack, way)| Arm::new(stack, way.over_new_tls(), operation));
+    let arms = stacks.map(move |(stack, setup)| Arm::new(stack, setup.over_new_tls(), operation));
     arms.collect::<Vec<_>>().into_iter()
 }
 
@@ -167,7 +167,7 @@ const PROCESSING: Experiment = Experiment {
     points: |scope| {
         let spans = points("table-1-exchange", scope, CALLS_MADE, 1);
         let spans = spans.into_iter().map(|point| Point {
-            how: How::ByTheClient {
+            procedure: Procedure::ByTheClient {
                 repetitions: scope.scale.pick(9, 101),
             },
             ..point
@@ -176,7 +176,7 @@ const PROCESSING: Experiment = Experiment {
             shown_in: "table-1-processing",
             at: BTreeMap::from([("call", call.to_owned())]),
             arms: Vec::new(),
-            how: How::Own(processing),
+            procedure: Procedure::Own(processing),
         };
         spans.chain(CALLS_MADE.map(point)).collect()
     },
@@ -221,7 +221,7 @@ const OVERHEAD: Experiment = Experiment {
             shown_in: "table-2",
             at: BTreeMap::from([("call", call.to_owned())]),
             arms: Vec::new(),
-            how: How::Own(headers),
+            procedure: Procedure::Own(headers),
         };
         // Sizes do not vary: one call is as good as 101.
         let grown = points("message-growth", scope, CALLS_MADE, 1);
@@ -236,17 +236,17 @@ fn points(
     calls: impl IntoIterator<Item = (&'static str, Operation)>,
     repetitions: u32,
 ) -> Vec<Point> {
-    let secured = SECURED.map(|mechanism| Way::secured(mechanism, SUITE));
-    let ways = [
-        &[Way::DIRECT, Way::PLAIN, Way::PLAIN.over_tls()],
+    let secured = SECURED.map(|mechanism| Setup::secured(mechanism, SUITE));
+    let setups = [
+        &[Setup::DIRECT, Setup::PLAIN, Setup::PLAIN.over_tls()],
         &secured[..],
     ]
     .concat();
     let point = |(call, operation): (&str, Operation)| Point {
         shown_in,
         at: BTreeMap::from([("call", call.to_owned())]),
-        arms: scope.arms(&ways, operation),
-        how: How::Turns {
+        arms: scope.arms(&setups, operation),
+        procedure: Procedure::Turns {
             repetitions,
             requests: 1,
         },
@@ -264,7 +264,7 @@ fn headers(point: &Point, _scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let suite = Suite::named(SUITE).expect("a suite that there is");
     let workbench = Workbench::new();
     for mechanism in SECURED {
-        let arm = Way::secured(mechanism, SUITE).arm();
+        let arm = Setup::secured(mechanism, SUITE).arm();
         workbench
             .processing(mechanism, &suite, |_| ())
             .weigh(&messages, &arm, emit);
@@ -281,7 +281,7 @@ fn processing(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let suite = Suite::named(SUITE).expect("a suite that there is");
     let workbench = Workbench::new();
     for mechanism in SECURED {
-        let arm = Way::secured(mechanism, SUITE).arm();
+        let arm = Setup::secured(mechanism, SUITE).arm();
         workbench
             .processing(mechanism, &suite, |_| ())
             .measure(&messages, scope.scale, &arm, emit);

@@ -12,8 +12,8 @@ use soapstone::wss::Mechanism;
 
 use crate::papers::Numbers;
 use crate::study::{
-    Arm, Asks, Call, Conclusion, Estimate, Experiment, Factor, Figure, How, Level, Measure, Of,
-    Operation, Point, Quantity, Shows, Stack, Study, Trial, Way,
+    Arm, Asks, Call, Conclusion, Estimate, Experiment, Factor, Figure, Level, Measure, Of,
+    Operation, Point, Procedure, Quantity, Setup, Shows, Stack, Study, Trial,
 };
 
 /// The study.
@@ -234,7 +234,7 @@ const OVERHEAD: Experiment = Experiment {
                     "bridge",
                     "bridge-conversation",
                 ],
-                How::Providers {
+                Procedure::Providers {
                     trial: Trial::Well,
                     clients,
                     requests: 10,
@@ -287,14 +287,14 @@ const SLOWED: Experiment = Experiment {
             (LYING, Trial::Lying { milliseconds: 500 }),
         ];
         let points = trials.map(|(name, trial)| {
-            let how = How::Providers {
+            let procedure = Procedure::Providers {
                 trial,
                 clients: 3,
                 requests: scope.scale.pick(30, 200),
                 repetitions: scope.scale.pick(4, 30),
             };
             let fronts = ["nginx", "haproxy", "broker", "bridge"];
-            point("slowed", ("provider", name), &fronts, how)
+            point("slowed", ("provider", name), &fronts, procedure)
         });
         points.into()
     },
@@ -327,7 +327,7 @@ const KILLED: Experiment = Experiment {
             "killed",
             ("clients", "6"),
             &["nginx", "haproxy", "bridge"],
-            How::Providers {
+            Procedure::Providers {
                 trial: Trial::Killed,
                 clients: 6,
                 requests: scope.scale.pick(60, 300),
@@ -374,7 +374,7 @@ const NEEDS: Experiment = Experiment {
             "needs",
             ("clients", "3"),
             &["bridge"],
-            How::Providers {
+            Procedure::Providers {
                 trial: Trial::Needs,
                 clients: 3,
                 requests: scope.scale.pick(50, 334),
@@ -424,7 +424,7 @@ const FACTORS: Experiment = Experiment {
         for (load, milliseconds) in [("even", 0), ("one", LOADED)] {
             for (security, secured) in [("none", false), ("sign-encrypt", true)] {
                 for (number, clients) in [("5", 5), ("10", 10)] {
-                    let how = How::Providers {
+                    let procedure = Procedure::Providers {
                         trial: Trial::Factors {
                             milliseconds,
                             secured,
@@ -434,7 +434,7 @@ const FACTORS: Experiment = Experiment {
                         repetitions: scope.scale.pick(3, 30),
                     };
                     let fronts = ["random", "performance"];
-                    let mut point = point("factors", ("clients", number), &fronts, how);
+                    let mut point = point("factors", ("clients", number), &fronts, procedure);
                     point.at.insert("load", load.to_owned());
                     point.at.insert("security", security.to_owned());
                     points.push(point);
@@ -472,7 +472,7 @@ const AGREEMENTS: Experiment = Experiment {
             "agreements",
             ("clients", "10"),
             &["bridge"],
-            How::Providers {
+            Procedure::Providers {
                 trial: Trial::Agreement,
                 // Each makes one call of a window.
                 clients: Trial::WINDOW,
@@ -506,11 +506,11 @@ fn point(
     shown_in: &'static str,
     (axis, value): (&'static str, &str),
     fronts: &[&str],
-    how: How,
+    procedure: Procedure,
 ) -> Point {
     let call = Call {
         stack: Stack::Soapstone,
-        way: Way::secured(Mechanism::SignEncrypt, "Basic128GCM"),
+        setup: Setup::secured(Mechanism::SignEncrypt, "Basic128GCM"),
         operation: Operation::Echo { characters: 1_000 },
     };
     let arm = |name: &&str| Arm {
@@ -521,7 +521,7 @@ fn point(
         shown_in,
         at: BTreeMap::from([(axis, value.to_owned())]),
         arms: fronts.iter().map(arm).collect(),
-        how,
+        procedure,
     }
 }
 
@@ -565,12 +565,12 @@ mod tests {
             }
         }
         // 10,000 calls of mixed clients.
-        let How::Providers {
+        let Procedure::Providers {
             clients,
             requests,
             repetitions,
             ..
-        } = (NEEDS.points)(&scope(Scale::Full))[0].how
+        } = (NEEDS.points)(&scope(Scale::Full))[0].procedure
         else {
             panic!("rounds of calls");
         };

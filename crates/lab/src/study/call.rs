@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::setup::Way;
+use super::setup::Setup;
 
 /// What answers: one of ours, or a peer that runs as a program of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -169,7 +169,7 @@ pub struct Call {
     /// Who answers.
     pub stack: Stack,
     /// Which way it takes.
-    pub way: Way,
+    pub setup: Setup,
     /// What is asked.
     pub operation: Operation,
 }

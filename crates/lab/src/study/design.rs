@@ -9,8 +9,8 @@ use std::fmt;
 use soapstone::wss::{Mechanism, SUITE_NAMES};
 
 use super::call::{Call, Operation, Stack};
-use super::point::{Arm, How, Point};
-use super::setup::Way;
+use super::point::{Arm, Point, Procedure};
+use super::setup::Setup;
 
 /// The most factors: 4,096 combinations.
 const MOST_FACTORS: usize = 12;
@@ -212,7 +212,7 @@ impl Design {
                     shown_in,
                     at,
                     arms: vec![arm],
-                    how: How::Together {
+                    procedure: Procedure::Together {
                         clients: combination.at_once,
                         requests: self.requests,
                         repetitions: self.repetitions,
@@ -325,20 +325,20 @@ impl Settings {
                 (true, true) => Mechanism::SignEncrypt,
             });
         // Where nothing is signed or encrypted there are no algorithms and no keys.
-        let mut way = match mechanism.signs() || mechanism.encrypts() {
-            true => Way::secured(mechanism, self.suite),
-            false => Way::secured(mechanism, ""),
+        let mut setup = match mechanism.signs() || mechanism.encrypts() {
+            true => Setup::secured(mechanism, self.suite),
+            false => Setup::secured(mechanism, ""),
         };
         if let Some(bits) = self.rsa
-            && !way.suite.is_empty()
+            && !setup.suite.is_empty()
         {
-            if way.agrees() {
+            if setup.agrees() {
                 return Err(NoDesign(format!("rsa: {} has no RSA keys", self.suite)));
             }
-            way = way.with_rsa(bits);
+            setup = setup.with_rsa(bits);
         }
         if self.tls {
-            way = way.over_tls();
+            setup = setup.over_tls();
         }
         let operation = match (self.bytes, self.operation) {
             (Some(characters), Operation::Echo { .. } | Operation::Sum) => {
@@ -353,7 +353,7 @@ impl Settings {
         };
         Ok(Call {
             stack: Stack::Soapstone,
-            way,
+            setup,
             operation,
         })
     }
@@ -396,9 +396,13 @@ mod tests {
         let points = design.points("allocation");
         let arms: Vec<usize> = points.iter().map(|it| it.arms.len()).collect();
         assert_eq!(arms, [4, 4]);
-        let ways: Vec<String> = points[1].arms.iter().map(|it| it.call.way.arm()).collect();
+        let setups: Vec<String> = points[1]
+            .arms
+            .iter()
+            .map(|it| it.call.setup.arm())
+            .collect();
         assert_eq!(
-            ways,
+            setups,
             [
                 "sign-encrypt/TripleDes/rsa1024",
                 "sign-encrypt/TripleDes",
@@ -406,7 +410,10 @@ mod tests {
                 "sign-encrypt/Basic128GCM",
             ]
         );
-        assert!(matches!(points[1].how, How::Together { clients: 10, .. }));
+        assert!(matches!(
+            points[1].procedure,
+            Procedure::Together { clients: 10, .. }
+        ));
     }
 
     #[test]
@@ -414,11 +421,14 @@ mod tests {
         let design = read(&["encryption=off,on", "bytes=1000", "clients=3"]).expect("a design");
         assert_eq!(design.names(), ["encryption=off", "encryption=on"]);
         let points = design.points("allocation");
-        assert!(matches!(points[0].how, How::Together { clients: 3, .. }));
+        assert!(matches!(
+            points[0].procedure,
+            Procedure::Together { clients: 3, .. }
+        ));
         let calls: Vec<(String, Operation)> = points[0]
             .arms
             .iter()
-            .map(|it| (it.call.way.arm(), it.call.operation))
+            .map(|it| (it.call.setup.arm(), it.call.operation))
             .collect();
         let echo = Operation::Echo { characters: 1_000 };
         assert_eq!(

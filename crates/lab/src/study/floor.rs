@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use soapstone::wss::{Mechanism, Suite};
 
 use super::call::{Call, Stack, Step};
-use super::point::How;
-use super::setup::{Proof, Way};
+use super::point::Procedure;
+use super::setup::{Proof, Setup};
 use crate::parts::{OctetTimes, PrivateKeyTimes};
 
 /// Floors of calls; what they are made of is measured once.
@@ -36,20 +36,20 @@ impl Floors {
     /// The floor of one of our calls whose plain messages have so many bytes together,
     /// microseconds; `None`, where nothing is signed or encrypted, or with keys that are not
     /// measured.
-    pub(super) fn of(&mut self, call: &Call, how: How, octets: f64) -> Option<f64> {
-        let way = &call.way;
-        let (signs, encrypts) = (way.mechanism.signs(), way.mechanism.encrypts());
+    pub(super) fn of(&mut self, call: &Call, procedure: Procedure, octets: f64) -> Option<f64> {
+        let setup = &call.setup;
+        let (signs, encrypts) = (setup.mechanism.signs(), setup.mechanism.encrypts());
         if call.stack != Stack::Soapstone
-            || way.direct
-            || matches!(way.proof, Proof::Dsa | Proof::Ecdsa)
+            || setup.direct
+            || matches!(setup.proof, Proof::Dsa | Proof::Ecdsa)
             || !(signs || encrypts)
         {
             return None;
         }
         // Request and response: one side signs and enciphers each, the other verifies, unwraps and
         // deciphers. In memory it is one side.
-        let times = match how {
-            How::InMemory { step, .. } => match step {
+        let times = match procedure {
+            Procedure::InMemory { step, .. } => match step {
                 Step::Secure => Times {
                     signatures: 1.0,
                     digests: 1.0,
@@ -72,16 +72,16 @@ impl Floors {
             },
         };
         let mut floor = 0.0;
-        if let (Mechanism::SecureConversation, How::Conversations { requests, .. }) =
-            (way.mechanism, how)
+        if let (Mechanism::SecureConversation, Procedure::Conversations { requests, .. }) =
+            (setup.mechanism, procedure)
         {
             // Both messages of the handshake are signed and encrypted.
-            let keys = self.keys(way);
+            let keys = self.keys(setup);
             let message = keys.sign + keys.unwrap + keys.verify + keys.wrap;
             floor += 2.0 * message / f64::from(requests);
         }
-        if way.has_rsa_keys() || way.has_elliptic_keys() {
-            let keys = self.keys(way);
+        if setup.has_rsa_keys() || setup.has_elliptic_keys() {
+            let keys = self.keys(setup);
             // Who signs wraps, and who unwraps verifies.
             if signs {
                 floor += times.signatures * keys.sign + times.unwrapped_keys * keys.verify;
@@ -90,8 +90,8 @@ impl Floors {
                 floor += times.unwrapped_keys * keys.unwrap + times.signatures * keys.wrap;
             }
         }
-        if let Some(suite) = Suite::named(way.suite) {
-            let each = self.octets.entry(way.suite);
+        if let Some(suite) = Suite::named(setup.suite) {
+            let each = self.octets.entry(setup.suite);
             let each = each.or_insert_with(|| OctetTimes::measure(&suite));
             if signs {
                 floor += times.digests * octets * each.digest;
@@ -103,8 +103,8 @@ impl Floors {
         Some(floor)
     }
 
-    fn keys(&mut self, way: &Way) -> PrivateKeyTimes {
-        let bits = (!way.agrees()).then_some(way.rsa_bits);
+    fn keys(&mut self, setup: &Setup) -> PrivateKeyTimes {
+        let bits = (!setup.agrees()).then_some(setup.rsa_bits);
         let keys = self.keys.entry(bits);
         *keys.or_insert_with(|| match bits {
             Some(bits) => PrivateKeyTimes::measure(bits),
@@ -121,13 +121,13 @@ impl Floors {
 /// Each client has a call out until it has its last answer, so that the times of all calls add up
 /// to the times at which the clients are done; and before the one that is done as the k-th, the
 /// processors have done all calls but the last ones of the clients after it.
-pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f64> {
-    let (How::Together {
+pub(super) fn floor_together(floor: f64, procedure: Procedure, processors: u32) -> Option<f64> {
+    let (Procedure::Together {
         clients, requests, ..
     }
-    | How::Under {
+    | Procedure::Under {
         clients, requests, ..
-    }) = how
+    }) = procedure
     else {
         return None;
     };
@@ -147,13 +147,13 @@ mod tests {
     use super::*;
 
     fn floors(mechanism: Mechanism, octets: f64) -> Option<f64> {
-        floors_by(How::Newcomers { times: 1 }, mechanism, octets)
+        floors_by(Procedure::Newcomers { times: 1 }, mechanism, octets)
     }
 
-    fn floors_by(how: How, mechanism: Mechanism, octets: f64) -> Option<f64> {
+    fn floors_by(procedure: Procedure, mechanism: Mechanism, octets: f64) -> Option<f64> {
         let call = Call {
             stack: Stack::Soapstone,
-            way: Way::secured(mechanism, "Basic128GCM"),
+            setup: Setup::secured(mechanism, "Basic128GCM"),
             operation: Operation::Sum,
         };
         let mut floors = Floors {
@@ -175,19 +175,19 @@ mod tests {
                 },
             )]),
         };
-        floors.of(&call, how, octets)
+        floors.of(&call, procedure, octets)
     }
 
     #[test]
     fn the_calls_of_a_conversation_share_its_handshake() {
-        let how = How::Conversations {
+        let procedure = Procedure::Conversations {
             repetitions: 1,
             requests: 10,
         };
-        let conversation = floors_by(how, Mechanism::SecureConversation, 0.0);
+        let conversation = floors_by(procedure, Mechanism::SecureConversation, 0.0);
         let handshake = floors(Mechanism::SignEncrypt, 0.0).expect("a floor");
         assert_eq!(conversation, Some(handshake / 10.0));
-        let alone = floors_by(how, Mechanism::SignEncrypt, 0.0);
+        let alone = floors_by(procedure, Mechanism::SignEncrypt, 0.0);
         assert_eq!(alone, Some(handshake));
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn keys_that_agree_are_made_for_each_message_and_its_signature_is_verified() {
         let call = Call {
             stack: Stack::Soapstone,
-            way: Way::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
+            setup: Setup::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
             operation: Operation::Sum,
         };
         let times = PrivateKeyTimes {
@@ -211,7 +211,7 @@ mod tests {
         let mut of = |step| {
             floors.of(
                 &call,
-                How::InMemory {
+                Procedure::InMemory {
                     step,
                     repetitions: 1,
                 },
@@ -220,7 +220,7 @@ mod tests {
         };
         assert_eq!(of(Step::Secure), Some(90.0));
         assert_eq!(of(Step::Open), Some(110.0));
-        let called = floors.of(&call, How::Newcomers { times: 1 }, 0.0);
+        let called = floors.of(&call, Procedure::Newcomers { times: 1 }, 0.0);
         assert_eq!(called, Some(400.0));
     }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn clients_that_call_at_once_wait_for_each_other_s_keys() {
-        let together = |clients, requests| How::Together {
+        let together = |clients, requests| Procedure::Together {
             clients,
             requests,
             repetitions: 3,
@@ -255,7 +255,10 @@ mod tests {
         assert_eq!(floor_together(800.0, together(10, 10), 2), Some(3_840.0));
         assert_eq!(floor_together(800.0, together(2, 9), 2), None);
         assert_eq!(floor_together(800.0, together(10, 9), 16), None);
-        assert_eq!(floor_together(800.0, How::Newcomers { times: 9 }, 2), None);
+        assert_eq!(
+            floor_together(800.0, Procedure::Newcomers { times: 9 }, 2),
+            None
+        );
     }
 
     #[test]
@@ -273,12 +276,13 @@ mod tests {
             }
         }
         let mean = f64::from(times.iter().sum::<u32>()) / f64::from(clients * requests);
-        let how = How::Together {
+        let procedure = Procedure::Together {
             clients,
             requests,
             repetitions: 1,
         };
-        let floor = floor_together(1.0, how, processors).expect("more clients than processors");
+        let floor =
+            floor_together(1.0, procedure, processors).expect("more clients than processors");
         assert!((floor - mean).abs() < 1e-9, "{floor} {mean}");
     }
 

@@ -36,8 +36,8 @@ pub use figure::{
 };
 pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;
-pub use point::{Arm, How, OwnCalls, Point, Scale, Scope};
+pub use point::{Arm, OwnCalls, Point, Procedure, Scale, Scope};
 pub use providers::{ProvidersRound, Trial};
 pub use run::{Event, Progress, WARM_UP_CALLS, run};
 pub use select::{Nothing, Options, Selection, Task, needs, select, why_nothing};
-pub use setup::{Form, Proof, Transport, Way};
+pub use setup::{Form, Proof, Setup, Transport};

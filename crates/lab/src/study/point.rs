@@ -11,7 +11,7 @@ use super::condition::Condition;
 use super::design::Design;
 use super::line::Line;
 use super::providers::Trial;
-use super::setup::Way;
+use super::setup::Setup;
 
 /// What of a study is to run, and on what.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct OwnCalls {
     /// The name of each; [`Operation::Own`] counts them.
     pub operations: Vec<String>,
     /// The ways through the gateways, beside the one without security and the one past them.
-    pub ways: Vec<Way>,
+    pub setups: Vec<Setup>,
     /// Calls of each operation that are measured on each way.
     pub calls: u32,
     /// How many clients call at once, from the fewest on.
@@ -49,20 +49,24 @@ impl Scope {
     /// Arms for these ways on each stack that takes them over a network: other stacks than ours
     /// have no gateways, and so no way past them, and the services behind TLS alone have two
     /// ways only, with TLS and without.
-    pub fn arms(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
+    pub fn arms(&self, setups: &[Setup], operation: Operation) -> Vec<Arm> {
         let mut arms = Vec::new();
         for &stack in &self.stacks {
             match stack {
                 Stack::Soapstone => {
-                    arms.extend(ways.iter().map(|way| Arm::new(stack, *way, operation)));
+                    arms.extend(
+                        setups
+                            .iter()
+                            .map(|setup| Arm::new(stack, *setup, operation)),
+                    );
                 }
                 Stack::Cxf | Stack::Cxf35 | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
-                    let ways = ways.iter().filter(|way| !way.direct);
-                    arms.extend(ways.map(|way| Arm::new(stack, *way, operation)));
+                    let setups = setups.iter().filter(|setup| !setup.direct);
+                    arms.extend(setups.map(|setup| Arm::new(stack, *setup, operation)));
                 }
                 Stack::Tls => {
-                    let ways = [Way::PLAIN, Way::PLAIN.over_tls()];
-                    arms.extend(ways.map(|way| Arm::new(stack, way, operation)));
+                    let setups = [Setup::PLAIN, Setup::PLAIN.over_tls()];
+                    arms.extend(setups.map(|setup| Arm::new(stack, setup, operation)));
                 }
                 Stack::Wss4j | Stack::Xmlsec1 => {}
             }
@@ -71,11 +75,15 @@ impl Scope {
     }
 
     /// Arms for these ways on each stack that processes messages in memory.
-    pub fn arms_in_memory(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
+    pub fn arms_in_memory(&self, setups: &[Setup], operation: Operation) -> Vec<Arm> {
         let in_memory = [Stack::Soapstone, Stack::Wss4j, Stack::Xmlsec1];
         let stacks = self.stacks.iter().filter(|stack| in_memory.contains(stack));
         stacks
-            .flat_map(|stack| ways.iter().map(|way| Arm::new(*stack, *way, operation)))
+            .flat_map(|stack| {
+                setups
+                    .iter()
+                    .map(|setup| Arm::new(*stack, *setup, operation))
+            })
             .collect()
     }
 }
@@ -111,12 +119,12 @@ pub struct Arm {
 
 impl Arm {
     /// An arm that is named after its way.
-    pub fn new(stack: Stack, way: Way, operation: Operation) -> Self {
+    pub fn new(stack: Stack, setup: Setup, operation: Operation) -> Self {
         Self {
-            name: way.arm(),
+            name: setup.arm(),
             call: Call {
                 stack,
-                way,
+                setup,
                 operation,
             },
         }
@@ -133,13 +141,13 @@ pub struct Point {
     pub at: BTreeMap<&'static str, String>,
     /// What is compared.
     pub arms: Vec<Arm>,
-    /// How.
-    pub how: How,
+    /// How its arms are measured.
+    pub procedure: Procedure,
 }
 
 /// How the arms of a point are measured.
 #[derive(Clone, Copy, Debug)]
-pub enum How {
+pub enum Procedure {
     /// In turns, in rows of at most ten calls; a repetition is the total of `requests` calls by
     /// their number. After a first call, whose time is a quantity of its own, and one that is
     /// weighed.

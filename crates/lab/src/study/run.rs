@@ -16,7 +16,7 @@ use super::call::Call;
 use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
-use super::point::{Arm, How};
+use super::point::{Arm, Procedure};
 use super::select::{Options, Task, small};
 use super::weight::weight;
 use clock::{Clock, WarmUp};
@@ -166,7 +166,7 @@ impl<B: Bench> Run<'_, B> {
         progress: &mut dyn FnMut(f64),
     ) -> Result<Vec<Record>, B::Failure> {
         let place = Place { task };
-        if let How::Own(measure) = task.point.how {
+        if let Procedure::Own(measure) = task.point.procedure {
             let mut records = Vec::new();
             measure(&task.point, &self.options.scope, &mut |line| {
                 records.push(Record::Line(place.fill(line)));
@@ -186,21 +186,21 @@ impl<B: Bench> Run<'_, B> {
             })
             .collect();
         let runs_already = !matches!(
-            task.point.how,
-            How::Fresh { .. }
-                | How::Newcomers { .. }
-                | How::Under { .. }
-                | How::Providers { .. }
-                | How::InMemory { .. }
+            task.point.procedure,
+            Procedure::Fresh { .. }
+                | Procedure::Newcomers { .. }
+                | Procedure::Under { .. }
+                | Procedure::Providers { .. }
+                | Procedure::InMemory { .. }
         );
         if runs_already {
             for gathered in &mut gathered {
-                self.begin(gathered, task.point.how)?;
+                self.begin(gathered, task.point.procedure)?;
             }
         }
         let clock = Clock::begun(allowance, self.options.arm_budget);
-        match task.point.how {
-            How::Turns {
+        match task.point.procedure {
+            Procedure::Turns {
                 repetitions,
                 requests,
             } => {
@@ -210,7 +210,7 @@ impl<B: Bench> Run<'_, B> {
                 };
                 self.turns(&mut gathered, repetitions, each, &clock, progress)?;
             }
-            How::Conversations {
+            Procedure::Conversations {
                 repetitions,
                 requests,
             } => {
@@ -220,7 +220,7 @@ impl<B: Bench> Run<'_, B> {
                 };
                 self.turns(&mut gathered, repetitions, each, &clock, progress)?;
             }
-            How::Together {
+            Procedure::Together {
                 clients,
                 requests,
                 repetitions,
@@ -228,20 +228,20 @@ impl<B: Bench> Run<'_, B> {
                 let each = (clients, requests);
                 self.together(&mut gathered, each, repetitions, &clock, progress)?;
             }
-            How::Paced {
+            Procedure::Paced {
                 per_second,
                 lasting,
             } => self.paced(&mut gathered, per_second, lasting, progress)?,
-            How::Fresh { times, calls } => {
+            Procedure::Fresh { times, calls } => {
                 self.fresh(&mut gathered, times, calls, &clock, progress)?;
             }
-            How::Newcomers { times } => {
+            Procedure::Newcomers { times } => {
                 self.newcomers(&mut gathered, times, &clock, progress)?;
             }
-            How::ByTheClient { repetitions } => {
+            Procedure::ByTheClient { repetitions } => {
                 self.by_the_client(&mut gathered, repetitions, &clock, progress)?;
             }
-            How::Under {
+            Procedure::Under {
                 condition,
                 clients,
                 requests,
@@ -250,7 +250,7 @@ impl<B: Bench> Run<'_, B> {
                 let rounds = (clients, requests, repetitions);
                 self.under(&mut gathered, &condition, rounds, progress)?;
             }
-            How::Providers {
+            Procedure::Providers {
                 trial,
                 clients,
                 requests,
@@ -259,18 +259,18 @@ impl<B: Bench> Run<'_, B> {
                 let each = (clients, requests);
                 self.providers(&mut gathered, trial, each, (repetitions, &clock), progress)?;
             }
-            How::InMemory { step, repetitions } => {
+            Procedure::InMemory { step, repetitions } => {
                 self.in_memory(&mut gathered, step, repetitions, &clock, progress)?;
             }
-            How::Own(_) => {}
+            Procedure::Own(_) => {}
         }
         for gathered in &mut gathered {
             let sizes = gathered.quantities.get(&Quantity::Size);
             let octets = sizes.and_then(|sizes| sizes.first()).copied();
-            let (call, how) = (&gathered.arm.call, task.point.how);
-            if let Some(floor) = self.floors.of(call, how, octets.unwrap_or_default()) {
+            let (call, procedure) = (&gathered.arm.call, task.point.procedure);
+            if let Some(floor) = self.floors.of(call, procedure, octets.unwrap_or_default()) {
                 gathered.add(Quantity::Floor, floor);
-                if let Some(together) = floor_together(floor, how, processors()) {
+                if let Some(together) = floor_together(floor, procedure, processors()) {
                     gathered.add(Quantity::FloorTogether, together);
                 }
             }
@@ -279,7 +279,11 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Warms the way up, if nobody has, makes the point's first call, and weighs one.
-    fn begin(&mut self, gathered: &mut Gathered<'_>, how: How) -> Result<(), B::Failure> {
+    fn begin(
+        &mut self,
+        gathered: &mut Gathered<'_>,
+        procedure: Procedure,
+    ) -> Result<(), B::Failure> {
         let call = gathered.arm.call;
         let warming = small(call);
         if !self.warm.contains(&warming) {
@@ -297,7 +301,7 @@ impl<B: Bench> Run<'_, B> {
             return Ok(());
         };
         // Where conversations are begun anew, the first call of each is told instead.
-        if !matches!(how, How::Conversations { .. }) {
+        if !matches!(procedure, Procedure::Conversations { .. }) {
             gathered.add(Quantity::First, microseconds(first));
         }
         match self.bench.weigh(&call) {

@@ -10,7 +10,7 @@ use super::call::{Call, Operation, Stack};
 use super::figure::{Experiment, Study};
 use super::line::Record;
 use super::order::Order;
-use super::point::{How, Point, Scale, Scope};
+use super::point::{Point, Procedure, Scale, Scope};
 use crate::segments;
 
 /// A study, or one experiment of it.
@@ -147,7 +147,7 @@ fn points(selections: &[Selection], scope: &Scope) -> Vec<Vec<Task>> {
 
 /// Whether a stack of the scope does anything there.
 fn has_arms(task: &Task, scope: &Scope) -> bool {
-    let own = matches!(task.point.how, How::Own(_));
+    let own = matches!(task.point.procedure, Procedure::Own(_));
     !task.point.arms.is_empty() || own && scope.stacks.contains(&Stack::Soapstone)
 }
 
@@ -246,7 +246,7 @@ pub fn needs(tasks: &[Task]) -> Vec<Call> {
     let mut needs = Vec::new();
     let calling = tasks
         .iter()
-        .filter(|task| !matches!(task.point.how, How::InMemory { .. }));
+        .filter(|task| !matches!(task.point.procedure, Procedure::InMemory { .. }));
     for arm in calling.flat_map(|task| &task.point.arms) {
         let need = small(arm.call);
         if !needs.contains(&need) {

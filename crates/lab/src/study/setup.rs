@@ -89,9 +89,9 @@ pub enum Form {
     Thumbprints,
 }
 
-/// Which way a call takes.
+/// What lies between the client and the service of a call, and how its messages are secured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
+pub struct Setup {
     /// Past the gateways, straight to the service (over TLS, to one that ends it before the
     /// service); other stacks have no gateways and take both the same way.
     pub direct: bool,
@@ -114,7 +114,7 @@ pub struct Way {
     pub beside_issuers: bool,
 }
 
-impl Way {
+impl Setup {
     /// To the service, without gateways.
     pub const DIRECT: Self = Self {
         direct: true,
@@ -190,7 +190,7 @@ impl Way {
         Self { rsa_bits, ..self }
     }
 
-    /// The way of this name as [`Way::arm`] gives it, of those that a file can ask for: `none`,
+    /// The setup of this name as [`Setup::arm`] gives it, of those that a file can ask for: `none`,
     /// `https`, or a mechanism with a suite such as `sign-encrypt/Basic128GCM`, alone or behind
     /// `https+`.
     ///
@@ -225,8 +225,8 @@ impl Way {
                 .find(|name| **name == suite)
                 .ok_or_else(|| format!("expected a suite ({})", SUITE_NAMES.join(", ")))?,
         };
-        let way = Self::secured(mechanism, suite);
-        Ok(if over_tls { way.over_tls() } else { way })
+        let setup = Self::secured(mechanism, suite);
+        Ok(if over_tls { setup.over_tls() } else { setup })
     }
 
     /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as

@@ -3,7 +3,7 @@
 //! The rule kept here: it decides how often something is measured, and never what a figure says.
 
 use super::call::{Operation, Source, Stack};
-use super::point::How;
+use super::point::Procedure;
 use super::select::Task;
 
 /// What a point takes, in seconds, very roughly: only parts of the whole are made of it.
@@ -18,38 +18,38 @@ pub(super) fn weight(task: &Task) -> f64 {
     const UNDER: f64 = 0.03;
     /// Of whatever studies do in memory.
     const OWN: f64 = 3.0;
-    let calls: f64 = match task.point.how {
-        How::Turns {
+    let calls: f64 = match task.point.procedure {
+        Procedure::Turns {
             repetitions,
             requests,
         }
-        | How::Conversations {
+        | Procedure::Conversations {
             repetitions,
             requests,
         } => f64::from(repetitions) * f64::from(requests) + 2.0,
-        How::Together {
+        Procedure::Together {
             clients,
             requests,
             repetitions,
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions) + 2.0,
-        How::Paced { .. } => 2.0,
-        How::Fresh { times, calls } => f64::from(times) * f64::from(calls),
-        How::Newcomers { times } => f64::from(times),
-        How::ByTheClient { repetitions } => f64::from(repetitions),
-        How::Under {
+        Procedure::Paced { .. } => 2.0,
+        Procedure::Fresh { times, calls } => f64::from(times) * f64::from(calls),
+        Procedure::Newcomers { times } => f64::from(times),
+        Procedure::ByTheClient { repetitions } => f64::from(repetitions),
+        Procedure::Under {
             clients,
             requests,
             repetitions,
             ..
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
-        How::Providers {
+        Procedure::Providers {
             clients,
             requests,
             repetitions,
             ..
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
-        How::InMemory { repetitions, .. } => f64::from(repetitions),
-        How::Own(_) => return OWN,
+        Procedure::InMemory { repetitions, .. } => f64::from(repetitions),
+        Procedure::Own(_) => return OWN,
     };
     let arms = task.point.arms.iter();
     arms.map(|arm| {
@@ -58,10 +58,12 @@ pub(super) fn weight(task: &Task) -> f64 {
             Stack::Soapstone | Stack::Tls => 1.0,
             _ => 8.0,
         };
-        let beside = match task.point.how {
-            How::Paced { lasting, .. } => lasting.as_secs_f64(),
-            How::Fresh { times, .. } | How::Newcomers { times } => DEPLOYMENT * f64::from(times),
-            How::Under {
+        let beside = match task.point.procedure {
+            Procedure::Paced { lasting, .. } => lasting.as_secs_f64(),
+            Procedure::Fresh { times, .. } | Procedure::Newcomers { times } => {
+                DEPLOYMENT * f64::from(times)
+            }
+            Procedure::Under {
                 requests,
                 repetitions,
                 ..

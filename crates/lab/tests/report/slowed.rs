@@ -30,7 +30,7 @@ impl Bench for Engine {
     fn call(&mut self, call: &Call) -> Made<Duration> {
         let both = [Step::Secure, Step::Open].map(|step| self.engine.process(call, step, 1)[0]);
         let begun = Instant::now();
-        if !call.way.suite.is_empty() {
+        if !call.setup.suite.is_empty() {
             std::thread::sleep(self.pause);
         }
         Ok(both[0] + both[1] + begun.elapsed())

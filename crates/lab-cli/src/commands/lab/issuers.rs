@@ -23,7 +23,7 @@ pub(super) struct Issuers {
 impl Issuers {
     /// Starts those that the calls need.
     pub(super) fn start(scratch: &Scratch, calls: &[Call]) -> Self {
-        let realm = match calls.iter().any(|call| call.way.proof.is_kerberos()) {
+        let realm = match calls.iter().any(|call| call.setup.proof.is_kerberos()) {
             true => Realm::start(scratch).and_then(|realm| {
                 library(scratch)?;
                 Ok(realm)
@@ -39,7 +39,7 @@ impl Issuers {
     /// Its arm is left out, and why.
     pub(super) fn issue_for(&self, call: &Call) -> Result<(), NoCall<Failure>> {
         match &self.realm {
-            Err(why) if call.way.proof.is_kerberos() => Err(NoCall::LeftOut(why.clone())),
+            Err(why) if call.setup.proof.is_kerberos() => Err(NoCall::LeftOut(why.clone())),
             _ => Ok(()),
         }
     }

@@ -228,8 +228,8 @@ impl Run<'_> {
             named
         };
         open_files::allow();
-        let said = ProcessLog::default();
-        let (programs, absent) = self.programs(&wish, &said)?;
+        let process_log = ProcessLog::default();
+        let (programs, absent) = self.programs(&wish, &process_log)?;
         let is_there = |stack: &Stack| absent.iter().all(|it| it.stack != *stack);
         options.scope.stacks.retain(is_there);
         if options.scope.stacks.is_empty() {
@@ -265,7 +265,8 @@ impl Run<'_> {
         };
         // A message that cannot be shown does not stop a measurement.
         let _ = writeln!(std::io::stderr(), "{goes_on} {}", folder.display());
-        self.log.start_in(said.keep(kept.folder())?, Level::WARN);
+        self.log
+            .start_in(process_log.keep(kept.folder())?, Level::WARN);
         let mut all = options.measured.clone();
         let mut left_out = false;
         let mut told = |records: &[Record]| {
@@ -293,7 +294,7 @@ impl Run<'_> {
                 scratch: &scratch,
                 programs,
                 databases: &databases,
-                said: &said,
+                process_log: &process_log,
                 own_processes: self.arguments.own_processes,
                 own: &self.own.calls,
             };
@@ -303,7 +304,7 @@ impl Run<'_> {
             files::print(tables::all(&all, std::io::stdout().is_terminal()))?;
         }
         if (run.is_err() || left_out)
-            && let Some(path) = said.heard()
+            && let Some(path) = process_log.heard()
         {
             // A message that cannot be shown does not make a failure of what was measured.
             let _ = writeln!(
@@ -319,12 +320,13 @@ impl Run<'_> {
     fn programs(
         &self,
         wish: &StopSignal,
-        said: &ProcessLog,
+        process_log: &ProcessLog,
     ) -> Result<(Programs, Vec<Absent>), Failure> {
         let mut progress = Progress::new();
         let folder = &self.arguments.stacks;
         let mut say = |stack| progress.say(&format!("installing and starting {stack}"));
-        let (programs, absent) = Programs::start(&self.stacks(), folder, wish, said, &mut say)?;
+        let (programs, absent) =
+            Programs::start(&self.stacks(), folder, wish, process_log, &mut say)?;
         progress.end();
         for it in &absent {
             // A message that cannot be shown does not stop a measurement; it is among the lines,
@@ -462,7 +464,7 @@ struct Started<'r> {
     scratch: &'r Scratch,
     programs: Programs,
     databases: &'r Databases,
-    said: &'r ProcessLog,
+    process_log: &'r ProcessLog,
     own_processes: bool,
     own: &'r OwnServices,
 }
@@ -480,8 +482,8 @@ impl Started<'_> {
         let mut ours = study::needs(tasks);
         ours.retain(|call| is_ours(call.stack) && self.databases.answers(call).is_ok());
         let (mut with_tokens, ours): (Vec<Call>, Vec<Call>) =
-            ours.into_iter().partition(|call| call.way.beside_issuers);
-        let log = self.said.file();
+            ours.into_iter().partition(|call| call.setup.beside_issuers);
+        let log = self.process_log.file();
         let log = log.as_ref();
         if !(ours.is_empty() && with_tokens.is_empty()) {
             progress.say("starting the sample services and two gateways");
@@ -498,8 +500,8 @@ impl Started<'_> {
         let beside_issuers = self.network(("tokens", &with_tokens), issuers.place(log))?;
         let gateways = |network, newcomers| {
             let called = (self.databases.locations(), self.own);
-            let (wish, said) = (self.wish.clone(), self.said.clone());
-            let gateways = Gateways::new(sides, scratch, network, called, wish, said);
+            let (wish, process_log) = (self.wish.clone(), self.process_log.clone());
+            let gateways = Gateways::new(sides, scratch, network, called, wish, process_log);
             gateways.map(|it| it.with_newcomers(newcomers))
         };
         let ours = network.as_ref().map(|it| gateways(it, Place::Here));

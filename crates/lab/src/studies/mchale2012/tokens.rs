@@ -12,11 +12,11 @@ use super::super::tokens::{
 };
 use crate::papers::Laid;
 use crate::study::{
-    Estimate, Experiment, Figure, How, Operation, Point, Quantity, Scope, Shows, Way,
+    Estimate, Experiment, Figure, Operation, Point, Procedure, Quantity, Scope, Setup, Shows,
 };
 
 /// The tokens, in the order in which they are drawn.
-const WAYS: [Way; 7] = [
+const SETUPS: [Setup; 7] = [
     PLAIN,
     X509,
     KERBEROS,
@@ -104,22 +104,22 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 fn points(scope: &Scope) -> Vec<Point> {
     let sizes: &[u32] = scope.scale.pick(&[60, 800], &[60, 200, 400, 800]);
     let by_size = sizes.iter().map(|bytes| {
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(5, 20),
             requests: scope.scale.pick(20, 200),
         };
-        point("tokens", ("bytes", *bytes), scope, *bytes, how)
+        point("tokens", ("bytes", *bytes), scope, *bytes, procedure)
     });
     let clients: &[u32] = scope.scale.pick(&[8], &[2, 8, 32]);
     let by_clients = clients.iter().map(|clients| {
-        let how = How::Together {
+        let procedure = Procedure::Together {
             clients: *clients,
             requests: scope.scale.pick(10, 100),
             repetitions: scope.scale.pick(3, 30),
         };
-        point("tokens-load", ("clients", *clients), scope, 400, how)
+        point("tokens-load", ("clients", *clients), scope, 400, procedure)
     });
-    let first = How::Newcomers {
+    let first = Procedure::Newcomers {
         times: scope.scale.pick(3, 30),
     };
     let first = point("tokens-first", ("bytes", 400), scope, 400, first);
@@ -131,12 +131,12 @@ fn point(
     (axis, value): (&'static str, u32),
     scope: &Scope,
     characters: u32,
-    how: How,
+    procedure: Procedure,
 ) -> Point {
     Point {
         shown_in,
         at: BTreeMap::from([(axis, value.to_string())]),
-        arms: tokens::arms(scope, &WAYS, Operation::Echo { characters }),
-        how,
+        arms: tokens::arms(scope, &SETUPS, Operation::Echo { characters }),
+        procedure,
     }
 }

@@ -5,8 +5,8 @@ use soapstone::wss::Mechanism;
 
 use super::{FEW, HELLO, RECORDS, SERVICES, SUITE, only, point, policies};
 use crate::study::{
-    Arm, Call, Condition, Estimate, Experiment, Figure, Finding, How, Link, Operation, Outages,
-    Point, Quantity, Shows, Stack, Way,
+    Arm, Call, Condition, Estimate, Experiment, Figure, Finding, Link, Operation, Outages, Point,
+    Procedure, Quantity, Setup, Shows, Stack,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,11 +37,11 @@ pub(super) const SUITES: Experiment = Experiment {
             "TripleDes",
             "TripleDesRsa15",
         ];
-        let suites = suites.map(|suite| Way::secured(Mechanism::SignEncrypt, suite));
+        let suites = suites.map(|suite| Setup::secured(Mechanism::SignEncrypt, suite));
         let small = ["Basic256", "Basic128"]
-            .map(|suite| Way::secured(Mechanism::SignEncrypt, suite).with_rsa(1024));
-        let ways = [&[Way::PLAIN], &suites[..], &small].concat();
-        let how = How::Turns {
+            .map(|suite| Setup::secured(Mechanism::SignEncrypt, suite).with_rsa(1024));
+        let setups = [&[Setup::PLAIN], &suites[..], &small].concat();
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(15, 1_000),
             requests: 1,
         };
@@ -58,7 +58,7 @@ pub(super) const SUITES: Experiment = Experiment {
         operations
             .map(|(name, operation)| {
                 let at = [("operation", name.to_owned())];
-                point("suites", &at, scope, (&ways, operation), how)
+                point("suites", &at, scope, (&setups, operation), procedure)
             })
             .to_vec()
     },
@@ -108,7 +108,7 @@ pub(super) const LARGE: Experiment = Experiment {
             &[1_000_000, 4_000_000],
             &[1_000_000, 2_000_000, 4_000_000, 8_000_000],
         );
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(3, 50),
             requests: 1,
         };
@@ -117,7 +117,7 @@ pub(super) const LARGE: Experiment = Experiment {
             let operation = Operation::Echo {
                 characters: *characters,
             };
-            point("large-payloads", &at, scope, (&FEW, operation), how)
+            point("large-payloads", &at, scope, (&FEW, operation), procedure)
         });
         sizes.collect()
     },
@@ -195,11 +195,11 @@ pub(super) const NETWORK: Experiment = Experiment {
         reported: &[],
     }],
     points: |scope| {
-        let ways = [&FEW[..], &[Way::PLAIN.over_tls()]].concat();
+        let setups = [&FEW[..], &[Setup::PLAIN.over_tls()]].concat();
         NETWORKS
             .map(|(name, link)| {
                 let at = [("network", name.to_owned())];
-                let how = How::Under {
+                let procedure = Procedure::Under {
                     condition: Condition::Network(link),
                     clients: 1,
                     requests: match link.kilobits {
@@ -211,7 +211,7 @@ pub(super) const NETWORK: Experiment = Experiment {
                 let employees = Operation::Employees;
                 only(
                     &[Stack::Soapstone],
-                    point("networks", &at, scope, (&ways, employees), how),
+                    point("networks", &at, scope, (&setups, employees), procedure),
                 )
             })
             .to_vec()
@@ -234,7 +234,7 @@ pub(super) const PROCESSOR: Experiment = Experiment {
         let percents: &[u32] = scope.scale.pick(&[10, 100], &[5, 10, 25, 50, 100, 200]);
         let points = percents.iter().map(|percent| {
             let at = [("percent", percent.to_string())];
-            let how = How::Under {
+            let procedure = Procedure::Under {
                 condition: Condition::Processor { percent: *percent },
                 clients: 4,
                 requests: scope.scale.pick(25, 500),
@@ -243,7 +243,7 @@ pub(super) const PROCESSOR: Experiment = Experiment {
             let employees = Operation::Employees;
             only(
                 &[Stack::Soapstone],
-                point("processor", &at, scope, (&FEW, employees), how),
+                point("processor", &at, scope, (&FEW, employees), procedure),
             )
         });
         points.collect()
@@ -332,24 +332,24 @@ pub(super) const DOUBLE: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let encrypted = Way::secured(Mechanism::Encrypt, SUITE);
-        let signed_encrypted = Way::secured(Mechanism::SignEncrypt, SUITE);
-        let ways = [
-            Way::PLAIN,
-            Way::PLAIN.over_tls(),
+        let encrypted = Setup::secured(Mechanism::Encrypt, SUITE);
+        let signed_encrypted = Setup::secured(Mechanism::SignEncrypt, SUITE);
+        let setups = [
+            Setup::PLAIN,
+            Setup::PLAIN.over_tls(),
             encrypted,
             encrypted.over_tls(),
             signed_encrypted,
             signed_encrypted.over_tls(),
         ];
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(15, 1_000),
             requests: 1,
         };
         let (name, operation) = RECORDS;
         let at = [("operation", name.to_owned())];
-        let called = (&ways[..], operation);
-        let mut points = vec![point("double-encryption", &at, scope, called, how)];
+        let called = (&setups[..], operation);
+        let mut points = vec![point("double-encryption", &at, scope, called, procedure)];
         points.extend(policies::TWICE.map(|(called, _)| {
             let at = ("operation", called.to_owned());
             own("twice-in-one-message", at, policies::twice)
@@ -372,21 +372,21 @@ pub(super) const REST: Experiment = Experiment {
         reported: &[],
     }],
     points: |scope| {
-        let straight = Way::DIRECT.over_tls();
-        let ways = [&[Way::DIRECT, straight], &FEW[..]].concat();
+        let straight = Setup::DIRECT.over_tls();
+        let setups = [&[Setup::DIRECT, straight], &FEW[..]].concat();
         let at = [("records", soapstone_services::EMPLOYEES.to_string())];
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(30, 1_000),
             requests: 1,
         };
-        let called = (&ways[..], Operation::Employees);
-        let mut point = point("rest", &at, scope, called, how);
+        let called = (&setups[..], Operation::Employees);
+        let mut point = point("rest", &at, scope, called, procedure);
         if scope.stacks.contains(&Stack::Soapstone) {
             point.arms.push(Arm {
                 name: "rest+https".to_owned(),
                 call: Call {
                     stack: Stack::Soapstone,
-                    way: straight,
+                    setup: straight,
                     operation: Operation::Resource,
                 },
             });
@@ -458,11 +458,11 @@ pub(super) const CHUNKS: Experiment = Experiment {
                 let at = [("chunk", chunk.to_string()), ("text", (*text).to_owned())];
                 let echoes = (&FEW[..], Operation::Echo { characters: *chunk });
                 let requests = characters.div_ceil(*chunk);
-                let timed = How::Conversations {
+                let timed = Procedure::Conversations {
                     repetitions: scope.scale.pick(3, 10),
                     requests,
                 };
-                let weighed = How::Under {
+                let weighed = Procedure::Under {
                     // More than it takes: what it takes is asked.
                     condition: Condition::Memory { mebibytes: 2_048 },
                     clients: 1,
@@ -504,15 +504,15 @@ pub(super) const WARM_UP: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let warm = FEW.map(Way::warmed_up);
-        let ways = [FEW, warm].concat();
-        let how = How::Fresh {
+        let warm = FEW.map(Setup::warmed_up);
+        let setups = [FEW, warm].concat();
+        let procedure = Procedure::Fresh {
             times: scope.scale.pick(3, 30),
             calls: 10,
         };
         let points = SERVICES.map(|(name, operation)| {
             let at = [("operation", name.to_owned())];
-            let point = point("warm-up", &at, scope, (&ways, operation), how);
+            let point = point("warm-up", &at, scope, (&setups, operation), procedure);
             only(&[Stack::Soapstone], point)
         });
         points.to_vec()
@@ -529,6 +529,6 @@ fn own(
         shown_in,
         at: BTreeMap::from([(axis, value)]),
         arms: Vec::new(),
-        how: How::Own(measure),
+        procedure: Procedure::Own(measure),
     }
 }

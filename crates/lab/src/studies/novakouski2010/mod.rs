@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use soapstone::wss::Mechanism;
 
 use crate::papers::{NOVAKOUSKI, Results};
-use crate::study::{Claim, How, Operation, Paper, Point, Quantity, Scope, Stack, Study, Way};
+use crate::study::{
+    Claim, Operation, Paper, Point, Procedure, Quantity, Scope, Setup, Stack, Study,
+};
 
 /// The study.
 pub(super) const STUDY: Study = Study {
@@ -81,23 +83,23 @@ const fn of_table(source: &'static str) -> Results {
 const SUITE: &str = "Basic256";
 
 /// The seven mechanisms, and before them the way past the gateways.
-const WAYS: [Way; 8] = [
-    Way::DIRECT,
-    Way::PLAIN,
-    Way::secured(Mechanism::Username, ""),
-    Way::secured(Mechanism::Sign, SUITE),
-    Way::secured(Mechanism::Encrypt, SUITE),
-    Way::secured(Mechanism::SignEncrypt, SUITE),
-    Way::secured(Mechanism::EncryptSign, SUITE),
-    Way::secured(Mechanism::SecureConversation, SUITE),
+const SETUPS: [Setup; 8] = [
+    Setup::DIRECT,
+    Setup::PLAIN,
+    Setup::secured(Mechanism::Username, ""),
+    Setup::secured(Mechanism::Sign, SUITE),
+    Setup::secured(Mechanism::Encrypt, SUITE),
+    Setup::secured(Mechanism::SignEncrypt, SUITE),
+    Setup::secured(Mechanism::EncryptSign, SUITE),
+    Setup::secured(Mechanism::SecureConversation, SUITE),
 ];
 
 /// What stands for all of them where each arm takes long: none, with keys of certificates, and with
 /// those of a conversation.
-const FEW: [Way; 3] = [
-    Way::PLAIN,
-    Way::secured(Mechanism::SignEncrypt, SUITE),
-    Way::secured(Mechanism::SecureConversation, SUITE),
+const FEW: [Setup; 3] = [
+    Setup::PLAIN,
+    Setup::secured(Mechanism::SignEncrypt, SUITE),
+    Setup::secured(Mechanism::SecureConversation, SUITE),
 ];
 
 /// The text that the report's Echo begins with, "Hello World ".
@@ -116,14 +118,14 @@ fn point(
     shown_in: &'static str,
     at: &[(&'static str, String)],
     scope: &Scope,
-    (ways, operation): (&[Way], Operation),
-    how: How,
+    (setups, operation): (&[Setup], Operation),
+    procedure: Procedure,
 ) -> Point {
     Point {
         shown_in,
         at: at.iter().cloned().collect::<BTreeMap<_, _>>(),
-        arms: scope.arms(ways, operation),
-        how,
+        arms: scope.arms(setups, operation),
+        procedure,
     }
 }
 

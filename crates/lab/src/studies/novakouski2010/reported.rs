@@ -2,11 +2,11 @@
 
 use soapstone::wss::Mechanism;
 
-use super::{FEW, HELLO, RECORDS, SERVICES, SUITE, WAYS, only, point};
+use super::{FEW, HELLO, RECORDS, SERVICES, SETUPS, SUITE, only, point};
 use crate::papers::Laid;
 use crate::study::{
-    Condition, Estimate, Experiment, Figure, Finding, How, Operation, Point, Quantity, Shows,
-    Stack, Step, Way,
+    Condition, Estimate, Experiment, Figure, Finding, Operation, Point, Procedure, Quantity, Setup,
+    Shows, Stack, Step,
 };
 use std::collections::BTreeMap;
 
@@ -80,22 +80,22 @@ pub(super) const STATIC: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(30, 10_000),
             requests: 1,
         };
         let services = SERVICES.map(|service| ("tables-1-2", service));
-        let few = How::Turns {
+        let few = Procedure::Turns {
             repetitions: scope.scale.pick(15, 1_000),
             requests: 1,
         };
         let records = [("beyond-records", RECORDS)];
-        let points = services.map(|it| (it, how)).into_iter();
+        let points = services.map(|it| (it, procedure)).into_iter();
         points
             .chain(records.map(|it| (it, few)))
-            .map(|((shown_in, (name, operation)), how)| {
+            .map(|((shown_in, (name, operation)), procedure)| {
                 let at = [("operation", name.to_owned())];
-                point(shown_in, &at, scope, (&WAYS, operation), how)
+                point(shown_in, &at, scope, (&SETUPS, operation), procedure)
             })
             .collect()
     },
@@ -188,7 +188,7 @@ pub(super) const GROWING: Experiment = Experiment {
                 120_000,
             ],
         );
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: scope.scale.pick(10, 900),
             requests: 1,
         };
@@ -197,7 +197,13 @@ pub(super) const GROWING: Experiment = Experiment {
             let operation = Operation::Echo {
                 characters: *characters,
             };
-            point("figures-2-3-table-3", &at, scope, (&WAYS, operation), how)
+            point(
+                "figures-2-3-table-3",
+                &at,
+                scope,
+                (&SETUPS, operation),
+                procedure,
+            )
         };
         let mut points: Vec<_> = sizes.iter().map(point).collect();
         let small: &[u32] = scope.scale.pick(
@@ -207,21 +213,21 @@ pub(super) const GROWING: Experiment = Experiment {
                 14_000, 16_000, 18_000, 20_000,
             ],
         );
-        let often = How::Turns {
+        let often = Procedure::Turns {
             repetitions: scope.scale.pick(20, 600),
             requests: 1,
         };
-        let ways = [
-            Way::PLAIN,
-            Way::secured(Mechanism::Sign, SUITE),
-            Way::secured(Mechanism::Encrypt, SUITE),
+        let setups = [
+            Setup::PLAIN,
+            Setup::secured(Mechanism::Sign, SUITE),
+            Setup::secured(Mechanism::Encrypt, SUITE),
         ];
         points.extend(small.iter().map(|characters| {
             let at = [("characters", characters.to_string())];
             let operation = Operation::Echo {
                 characters: *characters,
             };
-            super::point("figure-3", &at, scope, (&ways, operation), often)
+            super::point("figure-3", &at, scope, (&setups, operation), often)
         }));
         // Those who process messages in memory have no calls.
         let sizes: &[u32] = scope.scale.pick(&[1_000, 20_000], small);
@@ -236,8 +242,8 @@ pub(super) const GROWING: Experiment = Experiment {
                 Point {
                     shown_in,
                     at: BTreeMap::from([("characters", characters.to_string())]),
-                    arms: scope.arms_in_memory(&ways[1..], operation),
-                    how: How::InMemory {
+                    arms: scope.arms_in_memory(&setups[1..], operation),
+                    procedure: Procedure::InMemory {
                         step,
                         repetitions: scope.scale.pick(20, 300),
                     },
@@ -273,11 +279,11 @@ pub(super) const STARTUP: Experiment = Experiment {
     ],
     points: |scope| {
         // Figure 4 has both services, figure 5 the three echoes beside EmployeeDetails.
-        let fresh = How::Fresh {
+        let fresh = Procedure::Fresh {
             times: scope.scale.pick(3, 30),
             calls: 2,
         };
-        let newcomers = How::Newcomers {
+        let newcomers = Procedure::Newcomers {
             times: scope.scale.pick(3, 30),
         };
         let echo = |characters| Operation::Echo { characters };
@@ -290,9 +296,9 @@ pub(super) const STARTUP: Experiment = Experiment {
             ("figure-4-later", "Echo-12", HELLO, newcomers),
             ("figure-4-later", "EmployeeDetails", employee, newcomers),
         ]
-        .map(|(shown_in, name, operation, how)| {
+        .map(|(shown_in, name, operation, procedure)| {
             let at = [("payload", name.to_owned())];
-            point(shown_in, &at, scope, (&WAYS, operation), how)
+            point(shown_in, &at, scope, (&SETUPS, operation), procedure)
         })
         .to_vec()
     },
@@ -340,13 +346,13 @@ pub(super) const TOTAL: Experiment = Experiment {
                     ("messages", messages.to_string()),
                     ("operation", name.to_owned()),
                 ];
-                let how = How::Fresh {
+                let procedure = Procedure::Fresh {
                     // Three at least have intervals that tell something; a glance that is short of
                     // time has no more.
                     times: scope.scale.pick(5, 30),
                     calls: *messages,
                 };
-                point("figures-6-7", &at, scope, (&WAYS, operation), how)
+                point("figures-6-7", &at, scope, (&SETUPS, operation), procedure)
             }));
         }
         points
@@ -418,7 +424,7 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
                     ("messages", messages.to_string()),
                     ("operation", name.to_owned()),
                 ];
-                let how = How::Fresh {
+                let procedure = Procedure::Fresh {
                     // Means of deployments have intervals, for which it takes three at least.
                     times: match messages {
                         10_000 => 3,
@@ -426,7 +432,13 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
                     },
                     calls: *messages,
                 };
-                point("tables-4-5-figure-8", &at, scope, (&WAYS, operation), how)
+                point(
+                    "tables-4-5-figure-8",
+                    &at,
+                    scope,
+                    (&SETUPS, operation),
+                    procedure,
+                )
             }));
         }
         points
@@ -515,14 +527,14 @@ pub(super) const SIZES: Experiment = Experiment {
     ],
     points: |scope| {
         // Sizes do not vary: they are weighed once.
-        let how = How::Turns {
+        let procedure = Procedure::Turns {
             repetitions: 1,
             requests: 1,
         };
         let mut points: Vec<_> = SERVICES
             .map(|(name, operation)| {
                 let at = [("operation", name.to_owned())];
-                point("table-6", &at, scope, (&WAYS[1..], operation), how)
+                point("table-6", &at, scope, (&SETUPS[1..], operation), procedure)
             })
             .to_vec();
         let sizes = [
@@ -531,7 +543,13 @@ pub(super) const SIZES: Experiment = Experiment {
         points.extend(sizes.map(|characters| {
             let at = [("characters", characters.to_string())];
             let operation = Operation::Echo { characters };
-            point("figure-10", &at, scope, (&WAYS[1..], operation), how)
+            point(
+                "figure-10",
+                &at,
+                scope,
+                (&SETUPS[1..], operation),
+                procedure,
+            )
         }));
         points
     },
@@ -568,7 +586,7 @@ pub(super) const MEMORY: Experiment = Experiment {
         for (shown_in, clients) in [("figure-11", 4), ("figure-11-latency", 1)] {
             points.extend(limits.iter().map(|mebibytes| {
                 let at = [("memory", mebibytes.to_string())];
-                let how = How::Under {
+                let procedure = Procedure::Under {
                     condition: Condition::Memory {
                         mebibytes: *mebibytes,
                     },
@@ -579,7 +597,7 @@ pub(super) const MEMORY: Experiment = Experiment {
                 let employees = Operation::Employees;
                 only(
                     &[Stack::Soapstone, Stack::Cxf, Stack::Cxf35, Stack::Metro],
-                    point(shown_in, &at, scope, (&FEW, employees), how),
+                    point(shown_in, &at, scope, (&FEW, employees), procedure),
                 )
             }));
         }

@@ -12,11 +12,11 @@ use super::super::tokens::{
 };
 use super::{HELLO, SERVICES};
 use crate::study::{
-    Condition, Estimate, Experiment, Figure, How, Link, Point, Quantity, Shows, Way,
+    Condition, Estimate, Experiment, Figure, Link, Point, Procedure, Quantity, Setup, Shows,
 };
 
 /// The tokens, in the order in which they are drawn.
-const WAYS: [Way; 9] = [
+const SETUPS: [Setup; 9] = [
     PLAIN,
     X509,
     HOLDER,
@@ -29,7 +29,7 @@ const WAYS: [Way; 9] = [
 ];
 
 /// Those without a realm, which a gateway under a condition is not in.
-const ASSERTIONS: [Way; 7] = [
+const ASSERTIONS: [Setup; 7] = [
     PLAIN,
     X509,
     HOLDER,
@@ -88,29 +88,29 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        let warm = How::Turns {
+        let warm = Procedure::Turns {
             repetitions: scope.scale.pick(5, 20),
             requests: scope.scale.pick(10, 500),
         };
-        let cold = How::Newcomers {
+        let cold = Procedure::Newcomers {
             times: scope.scale.pick(3, 30),
         };
         // At a glance of one service: what differs between the two is no token.
         let cold_of = scope.scale.pick(1, SERVICES.len());
-        let of = |shown_in, count, how| {
+        let of = |shown_in, count, procedure| {
             let services = SERVICES.into_iter().take(count);
             services.map(move |(name, operation)| Point {
                 shown_in,
                 at: [("operation", name.to_owned())].into(),
-                arms: tokens::arms(scope, &WAYS, operation),
-                how,
+                arms: tokens::arms(scope, &SETUPS, operation),
+                procedure,
             })
         };
         let constrained = CONDITIONS.map(|(name, condition)| Point {
             shown_in: "tokens-constrained",
             at: [("limit", name.to_owned())].into(),
             arms: tokens::arms(scope, &ASSERTIONS, HELLO),
-            how: How::Under {
+            procedure: Procedure::Under {
                 condition,
                 clients: 1,
                 requests: scope.scale.pick(2, 100),

@@ -31,7 +31,7 @@ use super::messages::{self, Signed, Spelling};
 use super::processor::{self, Arm};
 use super::{number, point};
 use crate::papers::Laid;
-use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
+use crate::study::{Estimate, Experiment, Figure, Line, Point, Procedure, Quantity, Scope, Shows};
 
 /// Shares of elements that were seen before, in percent.
 const RATIOS: [usize; 5] = [0, 25, 50, 75, 100];
@@ -82,7 +82,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             .pick(&[100, 1_000], &[100, 500, 1_000, 2_000, 5_000]);
         let points = elements.iter().map(|count| {
             let at = [("elements", count.to_string())];
-            point("figure-4", &at, How::Own(measure))
+            point("figure-4", &at, Procedure::Own(measure))
         });
         points.collect()
     },

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use soapstone::wss::Mechanism;
 
 use crate::study::{
-    Estimate, Experiment, Figure, How, Operation, Point, Proof, Quantity, Scope, Shows, Way,
+    Estimate, Experiment, Figure, Operation, Point, Procedure, Proof, Quantity, Scope, Setup, Shows,
 };
 
 const SUITE: &str = "Basic256";
@@ -30,7 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     }],
     points: |scope| {
         let over_http = [
-            Way::PLAIN,
+            Setup::PLAIN,
             USERNAME,
             USERNAME.by(Proof::PasswordText),
             SIGNED_USERNAME.by(Proof::SharedKey),
@@ -38,24 +38,24 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             SIGN.by(Proof::SharedKey),
             SIGN.by(Proof::Dsa),
             SIGN,
-            Way::secured(Mechanism::SecureConversation, SUITE),
+            Setup::secured(Mechanism::SecureConversation, SUITE),
         ];
-        let over_tls = over_http.map(Way::over_tls);
+        let over_tls = over_http.map(Setup::over_tls);
         vec![point(scope, "figure-2", &[over_http, over_tls].concat())]
     },
 };
 
-const USERNAME: Way = Way::secured(Mechanism::Username, "");
+const USERNAME: Setup = Setup::secured(Mechanism::Username, "");
 /// The signature is in the algorithms of the suite.
-const SIGNED_USERNAME: Way = Way::secured(Mechanism::Username, SUITE);
-const SIGN: Way = Way::secured(Mechanism::Sign, SUITE);
+const SIGNED_USERNAME: Setup = Setup::secured(Mechanism::Username, SUITE);
+const SIGN: Setup = Setup::secured(Mechanism::Sign, SUITE);
 
-fn point(scope: &Scope, shown_in: &'static str, ways: &[Way]) -> Point {
+fn point(scope: &Scope, shown_in: &'static str, setups: &[Setup]) -> Point {
     Point {
         shown_in,
         at: BTreeMap::from([("strings", "10".to_owned())]),
-        arms: scope.arms(ways, Operation::Strings { elements: 10 }),
-        how: How::Turns {
+        arms: scope.arms(setups, Operation::Strings { elements: 10 }),
+        procedure: Procedure::Turns {
             repetitions: scope.scale.pick(5, 20),
             requests: scope.scale.pick(20, 500),
         },

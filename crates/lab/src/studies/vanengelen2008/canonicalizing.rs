@@ -19,7 +19,7 @@ use super::processor::{self, Arm};
 use super::{number, point};
 use crate::papers::Laid;
 use crate::study::{
-    Estimate, Experiment, Figure, Finding, Gamble, How, Line, Point, Quantity, Scope, Shows,
+    Estimate, Experiment, Figure, Finding, Gamble, Line, Point, Procedure, Quantity, Scope, Shows,
 };
 
 /// Shares of messages that are canonical, in percent. The paper's model has the break-even at 88.
@@ -92,14 +92,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                     ("elements", count.to_string()),
                     ("signed", signed.to_owned()),
                 ];
-                points.push(point("figure-6", &at, How::Own(overhead)));
+                points.push(point("figure-6", &at, Procedure::Own(overhead)));
             }
             for share in SHARES {
                 let at = [
                     ("canonical", share.to_string()),
                     ("signed", signed.to_owned()),
                 ];
-                points.push(point("cost-model", &at, How::Own(gamble)));
+                points.push(point("cost-model", &at, Procedure::Own(gamble)));
             }
         }
         points

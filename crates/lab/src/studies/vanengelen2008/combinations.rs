@@ -28,7 +28,7 @@ use super::messages::{self, Spelling};
 use super::processor::{self, Arm};
 use crate::engine::Established;
 use crate::peers::Peers;
-use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
+use crate::study::{Estimate, Experiment, Figure, Line, Point, Procedure, Quantity, Scope, Shows};
 use crate::tls::Connection;
 
 /// Kinds of signatures.
@@ -90,7 +90,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                         ("cache", cache.to_owned()),
                         ("canonicalizing", canonicalizing.to_owned()),
                     ];
-                    super::point("combinations", &at, How::Own(measure))
+                    super::point("combinations", &at, Procedure::Own(measure))
                 }));
             }
         }

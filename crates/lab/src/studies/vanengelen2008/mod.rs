@@ -17,7 +17,7 @@ mod sending;
 use std::collections::BTreeMap;
 
 use crate::papers::{Results, VAN_ENGELEN};
-use crate::study::{Claim, How, Paper, Point, Quantity, Study};
+use crate::study::{Claim, Paper, Point, Procedure, Quantity, Study};
 
 /// The study.
 pub(super) const STUDY: Study = Study {
@@ -80,12 +80,12 @@ pub(super) const STUDY: Study = Study {
 };
 
 /// A point that is measured in memory.
-fn point(shown_in: &'static str, at: &[(&'static str, String)], how: How) -> Point {
+fn point(shown_in: &'static str, at: &[(&'static str, String)], procedure: Procedure) -> Point {
     Point {
         shown_in,
         at: at.iter().cloned().collect::<BTreeMap<_, _>>(),
         arms: Vec::new(),
-        how,
+        procedure,
     }
 }
 

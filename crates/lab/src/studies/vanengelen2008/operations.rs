@@ -28,7 +28,7 @@ use super::point;
 use super::processor;
 use crate::papers::Laid;
 use crate::peers::{PASSWORD, Peers, USER};
-use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
+use crate::study::{Estimate, Experiment, Figure, Line, Point, Procedure, Quantity, Scope, Shows};
 use crate::tls::Connection;
 
 /// Strings of the message.
@@ -101,13 +101,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     points: |_| {
         let figures = [
-            ("figure-3", How::Own(operations)),
-            ("figure-3-share", How::Own(shares)),
+            ("figure-3", Procedure::Own(operations)),
+            ("figure-3-share", Procedure::Own(shares)),
         ];
         figures
             .into_iter()
-            .flat_map(|(figure, how)| {
-                PROOFS.map(|proof| point(figure, &[("proof", proof.to_owned())], how))
+            .flat_map(|(figure, procedure)| {
+                PROOFS.map(|proof| point(figure, &[("proof", proof.to_owned())], procedure))
             })
             .collect()
     },

@@ -30,7 +30,7 @@ use super::messages::{self, Signed, Spelling};
 use super::processor::{self, Arm};
 use super::{number, point};
 use crate::papers::Laid;
-use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
+use crate::study::{Estimate, Experiment, Figure, Line, Point, Procedure, Quantity, Scope, Shows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     number: 4,
@@ -83,7 +83,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                     ("elements", count.to_string()),
                     ("signed", signed.to_owned()),
                 ];
-                points.push(point("figure-5", &at, How::Own(measure)));
+                points.push(point("figure-5", &at, Procedure::Own(measure)));
             }
         }
         points

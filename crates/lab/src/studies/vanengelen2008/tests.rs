@@ -25,7 +25,7 @@ fn lines(experiment: u8, wanted: impl Fn(&Point) -> bool) -> Vec<(Point, Vec<Lin
     let points = (experiment.points)(&scope).into_iter().filter(wanted);
     points
         .map(|point| {
-            let How::Own(measure) = point.how else {
+            let Procedure::Own(measure) = point.procedure else {
                 panic!("measured in memory");
             };
             let mut lines = Vec::new();

@@ -7,8 +7,8 @@ use soapstone::wss::Mechanism;
 use super::*;
 use crate::studies;
 use crate::study::{
-    Condition, Operation, ProvidersRound, Round, Scale, Selection, Sizes, Stack, Step, Study,
-    Transport, Trial, Way, needs, select, whole,
+    Condition, Operation, ProvidersRound, Round, Scale, Selection, Setup, Sizes, Stack, Step,
+    Study, Transport, Trial, needs, select, whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -41,7 +41,7 @@ impl Pretending {
 
     /// Takes its time, where the call takes some.
     fn take_time(&self, call: &Call) {
-        if call.way.has_rsa_keys() {
+        if call.setup.has_rsa_keys() {
             std::thread::sleep(self.really);
         }
     }
@@ -56,7 +56,7 @@ impl Bench for Pretending {
         if self.calls.len() == self.fails_at {
             return Err(NoCall::Failed("no answer"));
         }
-        if call.stack == Stack::Gsoap && call.way.has_rsa_keys() {
+        if call.stack == Stack::Gsoap && call.setup.has_rsa_keys() {
             return Err(NoCall::LeftOut("no such suite".to_owned()));
         }
         let ended = self.ended.iter().position(|it| it == call);
@@ -64,17 +64,17 @@ impl Bench for Pretending {
         let known = ended.is_none() && self.calls.contains(call);
         self.take_time(call);
         self.calls.push(*call);
-        Ok(Duration::from_micros(match call.way {
+        Ok(Duration::from_micros(match call.setup {
             _ if !known => 1_000_000,
-            way if way.direct => self.plain / 2,
-            Way::PLAIN => self.plain,
+            setup if setup.direct => self.plain / 2,
+            Setup::PLAIN => self.plain,
             _ => self.secured,
         }))
     }
 
     /// The next call takes a second again.
     fn end_conversation(&mut self, call: &Call) -> Made<()> {
-        if call.way.mechanism == Mechanism::SecureConversation {
+        if call.setup.mechanism == Mechanism::SecureConversation {
             self.ended.push(*call);
         }
         Ok(())
@@ -82,7 +82,7 @@ impl Bench for Pretending {
 
     fn weigh(&mut self, call: &Call) -> Made<Sizes> {
         let plain = 200;
-        let secured = if call.way.suite.is_empty() {
+        let secured = if call.setup.suite.is_empty() {
             plain
         } else {
             2 * plain
@@ -145,7 +145,7 @@ impl Bench for Pretending {
 
     fn by_the_client(&mut self, call: &Call) -> Made<[Duration; 2]> {
         self.calls.push(*call);
-        let opened = match call.way.has_rsa_keys() {
+        let opened = match call.setup.has_rsa_keys() {
             true => self.secured,
             false => self.plain,
         };
@@ -160,7 +160,7 @@ impl Bench for Pretending {
         requests: u32,
         rounds: u32,
     ) -> Made<Vec<Round>> {
-        if call.way.has_rsa_keys() {
+        if call.setup.has_rsa_keys() {
             return Err(NoCall::LeftOut(format!("too much for {condition}")));
         }
         let round = Round {
@@ -211,10 +211,10 @@ fn lines(records: &[Record]) -> Vec<&Line> {
 }
 
 /// A point of the first experiment, measured in another way.
-fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
+fn point_measured(procedure: Procedure, bench: &mut Pretending) -> Vec<Record> {
     let options = Options::at_a_glance(&["figures-5-6", "books/1"]);
     let mut tasks = selected(1, &options);
-    tasks[0].point.how = how;
+    tasks[0].point.procedure = procedure;
     records_of(&tasks, &options, bench)
 }
 
@@ -332,25 +332,29 @@ fn a_way_is_needed_once_for_each_source() {
 
 #[test]
 fn points_and_arms_come_in_orders_that_the_seed_decides() {
-    let ways_of = |seed| {
+    let setups_of = |seed| {
         let mut bench = Pretending::new(1_000, 1_500);
         let mut options = Options::at_a_glance(&["figures-12-13", "books/600"]);
         options.seed = seed;
         options.scope.scale = Scale::Full;
         records_of(&selected(3, &options), &options, &mut bench);
-        bench.calls.iter().map(|call| call.way).collect::<Vec<_>>()
+        bench
+            .calls
+            .iter()
+            .map(|call| call.setup)
+            .collect::<Vec<_>>()
     };
-    let ways = ways_of(1);
+    let setups = setups_of(1);
     // Four ways: calls that warm up, the first, then five times 500 in rows of ten.
-    assert_eq!(ways.len(), 4 * (20 + 1 + 5 * 500));
-    for turn in ways[4 * 21..].chunks(40) {
-        for way in turn {
-            let calls = turn.iter().filter(|it| *it == way).count();
-            assert_eq!(calls, 10, "{way:?}");
+    assert_eq!(setups.len(), 4 * (20 + 1 + 5 * 500));
+    for turn in setups[4 * 21..].chunks(40) {
+        for setup in turn {
+            let calls = turn.iter().filter(|it| *it == setup).count();
+            assert_eq!(calls, 10, "{setup:?}");
         }
     }
-    assert_eq!(ways, ways_of(1));
-    assert_ne!(ways, ways_of(2));
+    assert_eq!(setups, setups_of(1));
+    assert_ne!(setups, setups_of(2));
     let points_of = |seed| {
         let mut options = Options::at_a_glance(&[]);
         options.seed = seed;
@@ -418,7 +422,7 @@ fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
 fn each_repetition_of_conversations_begins_with_a_handshake_and_tells_its_total() {
     let options = Options::at_a_glance(&["figure-11", "load/10x15000"]);
     let mut tasks = selected(3, &options);
-    tasks[0].point.how = How::Conversations {
+    tasks[0].point.procedure = Procedure::Conversations {
         repetitions: 3,
         requests: 25,
     };
@@ -440,13 +444,13 @@ fn each_repetition_of_conversations_begins_with_a_handshake_and_tells_its_total(
 
 #[test]
 fn clients_at_once_give_the_mean_of_their_calls_in_each_repetition() {
-    let how = How::Together {
+    let procedure = Procedure::Together {
         clients: 5,
         requests: 4,
         repetitions: 6,
     };
     let mut bench = Pretending::new(1_000, 1_500);
-    let records = point_measured(how, &mut bench);
+    let records = point_measured(procedure, &mut bench);
     let lines = lines(&records);
     let time = |arm| {
         let line = lines
@@ -461,11 +465,11 @@ fn clients_at_once_give_the_mean_of_their_calls_in_each_repetition() {
 
 #[test]
 fn paced_calls_are_samples_of_their_own() {
-    let how = How::Paced {
+    let procedure = Procedure::Paced {
         per_second: 100.0,
         lasting: Duration::from_millis(250),
     };
-    let records = point_measured(how, &mut Pretending::new(1_000, 1_500));
+    let records = point_measured(procedure, &mut Pretending::new(1_000, 1_500));
     for line in lines(&records) {
         if line.quantity == Quantity::Time {
             assert_eq!(line.figures.n, 25, "{}", line.arm);
@@ -475,8 +479,8 @@ fn paced_calls_are_samples_of_their_own() {
 
 #[test]
 fn a_new_deployment_tells_the_first_call_apart_from_later_ones() {
-    let how = How::Fresh { times: 4, calls: 3 };
-    let records = point_measured(how, &mut Pretending::new(1_000, 1_500));
+    let procedure = Procedure::Fresh { times: 4, calls: 3 };
+    let records = point_measured(procedure, &mut Pretending::new(1_000, 1_500));
     let told: Vec<_> = lines(&records)
         .into_iter()
         .filter(|line| line.arm == "none")
@@ -495,8 +499,8 @@ fn a_new_deployment_tells_the_first_call_apart_from_later_ones() {
 
 #[test]
 fn a_new_deployment_tells_its_total_and_the_mean_from_the_first_call_on() {
-    let how = How::Fresh { times: 2, calls: 5 };
-    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let procedure = Procedure::Fresh { times: 2, calls: 5 };
+    let records = point_measured(procedure, &mut Pretending::new(100, 900));
     let lines = lines(&records);
     let of = |quantity| {
         let mut lines = lines.iter();
@@ -511,13 +515,13 @@ fn a_new_deployment_tells_its_total_and_the_mean_from_the_first_call_on() {
 #[test]
 fn calls_under_a_condition_give_time_rate_and_memory_and_arms_that_it_is_too_much_for_are_left_out()
 {
-    let how = How::Under {
+    let procedure = Procedure::Under {
         condition: Condition::Memory { mebibytes: 16 },
         clients: 2,
         requests: 10,
         repetitions: 3,
     };
-    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let records = point_measured(procedure, &mut Pretending::new(100, 900));
     let lines = lines(&records);
     for (quantity, sample) in [
         (Quantity::Time, 4_000.0),
@@ -537,13 +541,13 @@ fn calls_under_a_condition_give_time_rate_and_memory_and_arms_that_it_is_too_muc
 
 #[test]
 fn rounds_of_calls_to_providers_give_every_time_and_one_sample_of_the_rest() {
-    let how = How::Providers {
+    let procedure = Procedure::Providers {
         trial: Trial::Killed,
         clients: 2,
         requests: 10,
         repetitions: 3,
     };
-    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let records = point_measured(procedure, &mut Pretending::new(100, 900));
     let lines = lines(&records);
     let of = |quantity| {
         let mut lines = lines.iter();
@@ -578,8 +582,8 @@ fn rounds_of_calls_to_providers_give_every_time_and_one_sample_of_the_rest() {
 
 #[test]
 fn clients_that_open_answers_themselves_give_both_spans_of_each_call() {
-    let how = How::ByTheClient { repetitions: 4 };
-    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let procedure = Procedure::ByTheClient { repetitions: 4 };
+    let records = point_measured(procedure, &mut Pretending::new(100, 900));
     let lines = lines(&records);
     for (arm, exchange, opened) in [
         ("none", 100.0, 100.0),
@@ -597,8 +601,8 @@ fn clients_that_open_answers_themselves_give_both_spans_of_each_call() {
 
 #[test]
 fn a_stack_without_clients_that_come_later_is_left_out() {
-    let how = How::Newcomers { times: 3 };
-    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let procedure = Procedure::Newcomers { times: 3 };
+    let records = point_measured(procedure, &mut Pretending::new(100, 900));
     assert!(
         lines(&records)
             .iter()
@@ -634,12 +638,12 @@ fn messages_are_processed_in_memory_without_any_call_before() {
 
 #[test]
 fn what_a_study_measures_itself_gets_its_place() {
-    let how = How::Own(|point, scope, emit| {
+    let procedure = Procedure::Own(|point, scope, emit| {
         assert_eq!((point.shown_in, scope.scale), ("figures-5-6", Scale::Quick));
         let line = Line::of(Stack::Soapstone, "scan", Quantity::Processor, &[1.0, 3.0]);
         emit(line.expect("samples"));
     });
-    let records = point_measured(how, &mut Pretending::new(1, 1));
+    let records = point_measured(procedure, &mut Pretending::new(1, 1));
     let line = lines(&records)[0];
     assert_eq!(
         (&*line.study, line.experiment, &*line.shown_in, &*line.arm),
@@ -650,16 +654,16 @@ fn what_a_study_measures_itself_gets_its_place() {
 
 #[test]
 fn ways_are_named_after_what_they_change() {
-    let sign = Way::secured(Mechanism::Sign, "Basic256");
+    let sign = Setup::secured(Mechanism::Sign, "Basic256");
     let told = [
-        Way::DIRECT,
-        Way::PLAIN,
-        Way::PLAIN.over_tls(),
-        Way::secured(Mechanism::Username, "").over_tls(),
+        Setup::DIRECT,
+        Setup::PLAIN,
+        Setup::PLAIN.over_tls(),
+        Setup::secured(Mechanism::Username, "").over_tls(),
         sign,
         sign.with_rsa(1024),
     ]
-    .map(|way| way.arm());
+    .map(|setup| setup.arm());
     assert_eq!(
         told,
         [
@@ -671,11 +675,11 @@ fn ways_are_named_after_what_they_change() {
             "sign/Basic256/rsa1024"
         ]
     );
-    assert_eq!(Way::PLAIN.over_tls().transport, Transport::Https);
+    assert_eq!(Setup::PLAIN.over_tls().transport, Transport::Https);
     assert_eq!(
         small(Call {
             stack: Stack::Cxf,
-            way: sign,
+            setup: sign,
             operation: Operation::Echo { characters: 99 }
         })
         .operation,

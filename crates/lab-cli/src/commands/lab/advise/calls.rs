@@ -12,7 +12,7 @@ use soapstone_lab::Payload;
 use soapstone_lab::advise::{Ends, Means, whole_call};
 use soapstone_lab::engine::CONVERSATION_SUITES;
 use soapstone_lab::measurement::Measurement;
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Source, Stack, Way};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Setup, Source, Stack};
 
 use super::super::bench::{Gateways, Sides, StopSignal, layout};
 use super::super::process_log::ProcessLog;
@@ -36,20 +36,20 @@ const PAYLOADS: [Payload; 5] = [
 ];
 
 /// Ways between the gateways: the first adds nothing.
-const WAYS: [Way; 11] = [
-    Way::PLAIN,
-    Way::PLAIN.over_tls(),
-    Way::secured(Mechanism::Username, ""),
-    Way::secured(Mechanism::Sign, "Basic128GCM"),
-    Way::secured(Mechanism::Encrypt, "Basic128GCM"),
-    Way::secured(Mechanism::SignEncrypt, "Basic128GCM"),
-    Way::secured(Mechanism::SignEncrypt, "Basic256"),
-    Way::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
-    Way::secured(Mechanism::EncryptSign, "Basic128GCM"),
+const SETUPS: [Setup; 11] = [
+    Setup::PLAIN,
+    Setup::PLAIN.over_tls(),
+    Setup::secured(Mechanism::Username, ""),
+    Setup::secured(Mechanism::Sign, "Basic128GCM"),
+    Setup::secured(Mechanism::Encrypt, "Basic128GCM"),
+    Setup::secured(Mechanism::SignEncrypt, "Basic128GCM"),
+    Setup::secured(Mechanism::SignEncrypt, "Basic256"),
+    Setup::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
+    Setup::secured(Mechanism::EncryptSign, "Basic128GCM"),
     CONVERSATION,
-    Way::secured(Mechanism::SecureConversation, "Basic256"),
+    Setup::secured(Mechanism::SecureConversation, "Basic256"),
 ];
-const CONVERSATION: Way = Way::secured(Mechanism::SecureConversation, "Basic128GCM");
+const CONVERSATION: Setup = Setup::secured(Mechanism::SecureConversation, "Basic128GCM");
 
 /// Both ends of conversations, with the keys of the scratch folder.
 pub(super) fn ends(scratch: &Scratch) -> Result<Vec<Ends>, Failure> {
@@ -84,7 +84,7 @@ pub(super) fn measure(
     let sides = Sides::new(None)?;
     let calls: Vec<Call> = PAYLOADS
         .iter()
-        .flat_map(|payload| WAYS.map(|way| call(way, *payload)))
+        .flat_map(|payload| SETUPS.map(|setup| call(setup, *payload)))
         .collect();
     let network = sides.serve(Network::start(
         scratch,
@@ -93,14 +93,14 @@ pub(super) fn measure(
     ))?;
     let mut order = Order::new(SEED);
     let measured = (|| {
-        let said = ProcessLog::default();
+        let process_log = ProcessLog::default();
         let mut bench = Gateways::new(
             &sides,
             scratch,
             &network,
             (Vec::new(), &[]),
             wish.clone(),
-            said,
+            process_log,
         )?;
         for payload in PAYLOADS {
             in_turns(&mut bench, &mut order, payload, emit)?;
@@ -125,27 +125,27 @@ fn in_turns(
     payload: Payload,
     emit: &mut dyn FnMut(Measurement),
 ) -> Result<(), Failure> {
-    for way in WAYS {
+    for setup in SETUPS {
         for _ in 0..WARM_UP {
-            bench.call(&call(way, payload)).map_err(failure)?;
+            bench.call(&call(setup, payload)).map_err(failure)?;
         }
     }
-    let mut times = vec![Vec::<Duration>::with_capacity(REPETITIONS); WAYS.len()];
-    let mut turns: Vec<usize> = (0..WAYS.len()).collect();
+    let mut times = vec![Vec::<Duration>::with_capacity(REPETITIONS); SETUPS.len()];
+    let mut turns: Vec<usize> = (0..SETUPS.len()).collect();
     for _ in 0..REPETITIONS {
         order.shuffle(&mut turns);
         for &turn in &turns {
-            let took = bench.call(&call(WAYS[turn], payload)).map_err(failure)?;
+            let took = bench.call(&call(SETUPS[turn], payload)).map_err(failure)?;
             times[turn].push(took);
         }
     }
-    for (way, times) in WAYS.into_iter().zip(times) {
-        emit(whole_call(&means(way), payload, false, &times));
+    for (setup, times) in SETUPS.into_iter().zip(times) {
+        emit(whole_call(&means(setup), payload, false, &times));
     }
     Ok(())
 }
 
-fn call(way: Way, payload: Payload) -> Call {
+fn call(setup: Setup, payload: Payload) -> Call {
     let operation = match payload {
         Payload::Echo(characters) => Operation::Echo {
             characters: characters as u32,
@@ -157,17 +157,17 @@ fn call(way: Way, payload: Payload) -> Call {
     };
     Call {
         stack: Stack::Soapstone,
-        way,
+        setup,
         operation,
     }
 }
 
-fn means(way: Way) -> Means {
+fn means(setup: Setup) -> Means {
     Means {
-        proof: way.proof,
-        tls: way.transport.is_tls(),
-        mechanism: way.mechanism,
-        suite: way.suite.to_owned(),
+        proof: setup.proof,
+        tls: setup.transport.is_tls(),
+        mechanism: setup.mechanism,
+        suite: setup.suite.to_owned(),
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_first_way_adds_nothing_and_no_payload_is_one_that_models_are_fitted_to_but_the_smallest()
     {
-        assert_eq!(WAYS[0], Way::PLAIN);
+        assert_eq!(SETUPS[0], Setup::PLAIN);
         let known = PAYLOADS.iter().filter(|it| Payload::ALL.contains(it));
         assert_eq!(known.collect::<Vec<_>>(), [&Payload::Echo(12)]);
     }

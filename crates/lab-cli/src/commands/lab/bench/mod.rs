@@ -48,14 +48,14 @@ impl Programs {
         stacks: &[Stack],
         folder: &Path,
         wish: &StopSignal,
-        said: &ProcessLog,
+        process_log: &ProcessLog,
         say: &mut dyn FnMut(Stack),
     ) -> Result<(Self, Vec<Absent>), Failure> {
         let mut programs = BTreeMap::new();
         let mut absent = Vec::new();
         for &stack in stacks.iter().filter(|stack| !is_ours(**stack)) {
             say(stack);
-            match Program::start(stack, folder, wish, said) {
+            match Program::start(stack, folder, wish, process_log) {
                 Ok(program) => {
                     programs.insert(stack, program);
                 }
@@ -96,7 +96,7 @@ impl Stacks<'_> {
             self.issuers.issue_for(call)?;
         }
         let bench = if is_ours(call.stack) {
-            let ours = match call.way.beside_issuers {
+            let ours = match call.setup.beside_issuers {
                 true => &mut self.beside_issuers,
                 false => &mut self.ours,
             };

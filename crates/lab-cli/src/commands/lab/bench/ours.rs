@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Proof, ProvidersRound, Round, Sizes, Stack,
-    Transport, Trial, Way,
+    Bench, Call, Condition, NoCall, Operation, Proof, ProvidersRound, Round, Setup, Sizes, Stack,
+    Transport, Trial,
 };
 use soapstone_services::DatabaseLocation;
 use tokio::task::JoinSet;
@@ -42,7 +42,7 @@ pub(in super::super) struct Gateways<'n> {
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
     wish: StopSignal,
-    said: ProcessLog,
+    process_log: ProcessLog,
     /// The user's services.
     own: &'n OwnServices,
     /// The right body of the answer to an operation: the last one of the sample services, and all
@@ -69,7 +69,7 @@ impl<'n> Gateways<'n> {
         network: &'n Network,
         (databases, own): (Vec<Option<DatabaseLocation>>, &'n OwnServices),
         wish: StopSignal,
-        said: ProcessLog,
+        process_log: ProcessLog,
     ) -> Result<Self, Failure> {
         let authority = scratch.authority();
         let mut trusted = vec![authority.as_path()];
@@ -88,7 +88,7 @@ impl<'n> Gateways<'n> {
             databases,
             clients: vec![Client::trusting(&trusted)?],
             wish,
-            said,
+            process_log,
             own,
             right: Vec::new(),
             secured: Vec::new(),
@@ -118,7 +118,7 @@ impl<'n> Gateways<'n> {
             if asked.held(answer)? != right {
                 return Err(Failure::new(format_args!(
                     "the answer of {} is not what {} gives",
-                    call.way.arm(),
+                    call.setup.arm(),
                     asked.title
                 )));
             }
@@ -130,7 +130,7 @@ impl<'n> Gateways<'n> {
     /// compared.
     fn given(&self, asked: &Asked, call: &Call) -> Result<Vec<u8>, Failure> {
         let direct = Call {
-            way: Way::DIRECT,
+            setup: Setup::DIRECT,
             ..*call
         };
         let url = url(self.network, &direct, asked, "", self.own)?;
@@ -163,7 +163,7 @@ impl<'n> Gateways<'n> {
     fn once(&mut self, call: &Call, before: &str) -> Result<(usize, Bytes, Duration), Failure> {
         let asked = Asked::of(call.operation, self.own);
         let url = url(self.network, call, &asked, before, self.own)?;
-        let client = match call.way.transport {
+        let client = match call.setup.transport {
             Transport::HttpsAnew => self.clients[0].without_resumption(),
             _ => self.clients[0].clone(),
         };
@@ -210,7 +210,7 @@ async fn until_ready(client: &Client, network: &Network) -> Result<(), Failure> 
 
 /// Calls that have a connection each are made one after the other.
 fn keeps_connections(call: &Call) -> Result<(), NoCall<Failure>> {
-    match call.way.transport {
+    match call.setup.transport {
         Transport::HttpsAnew => Err(NoCall::LeftOut(
             "calls with a connection each are measured one after the other only".to_owned(),
         )),
@@ -237,7 +237,7 @@ impl Bench for Gateways<'_> {
 
     /// That of every way, which is all the same: all arms of a point begin at once.
     fn end_conversation(&mut self, call: &Call) -> Result<(), NoCall<Failure>> {
-        if call.way.mechanism == Mechanism::SecureConversation {
+        if call.setup.mechanism == Mechanism::SecureConversation {
             self.sides.serve(self.network.end_conversations())?;
         }
         Ok(())
@@ -249,13 +249,13 @@ impl Bench for Gateways<'_> {
         } else {
             "/tapped"
         };
-        if call.way.proof == Proof::KerberosOnce {
+        if call.setup.proof == Proof::KerberosOnce {
             // The first request carries the token, and those that are measured name it.
             self.once(call, before)?;
         }
         let (asked, answer, _) = self.once(call, before)?;
         let plain = asked + answer.len();
-        let [request, response] = if call.way.direct || call.stack == Stack::Tls {
+        let [request, response] = if call.setup.direct || call.stack == Stack::Tls {
             [asked, answer.len()]
         } else {
             let seen = self.network.tapped();
@@ -348,7 +348,7 @@ impl Bench for Gateways<'_> {
         let mut layout = layout("fresh", &[*call], &self.databases, self.own);
         keeps_connections(call)?;
         // Only what is deployed anew for a call warms up for it.
-        for route in layout.routes.iter_mut().filter(|_| call.way.warmed_up) {
+        for route in layout.routes.iter_mut().filter(|_| call.setup.warmed_up) {
             route.warm_up = Some(WarmUp {
                 request: asked.message.clone(),
                 action: asked.soap.1.clone(),
@@ -357,7 +357,7 @@ impl Bench for Gateways<'_> {
         let client = self.clients[0].another();
         let begun = async {
             let network = Network::start(self.scratch, &layout, Place::Here).await?;
-            if call.way.warmed_up {
+            if call.setup.warmed_up {
                 // Another client than the one whose first call is measured.
                 until_ready(&client.another(), &network).await?;
             }
@@ -385,7 +385,7 @@ impl Bench for Gateways<'_> {
         let layout = layout("newcomer", &[*call], &[], self.own);
         let client = self.clients[0].another();
         // Other ways than ours through gateways have nothing but the client that could be new.
-        let gateway = if call.stack == Stack::Soapstone && !call.way.direct {
+        let gateway = if call.stack == Stack::Soapstone && !call.setup.direct {
             let newcomer = self.network.newcomer(self.scratch, &layout, self.newcomers);
             Some(self.sides.begin(&self.wish, newcomer)?)
         } else {
@@ -457,7 +457,7 @@ impl Bench for Gateways<'_> {
         requests: u32,
         rounds: u32,
     ) -> Result<Vec<Round>, NoCall<Failure>> {
-        if call.stack != Stack::Soapstone || call.way.direct {
+        if call.stack != Stack::Soapstone || call.setup.direct {
             let why = "only the gateway before the services is put under a condition";
             return Err(NoCall::LeftOut(why.to_owned()));
         }
@@ -466,7 +466,7 @@ impl Bench for Gateways<'_> {
         let services = self.network.services(&instance_name(call.operation));
         let services =
             services.ok_or_else(|| Failure::new("the sample services were not started"))?;
-        let log = self.said.file();
+        let log = self.process_log.file();
         let start =
             async { Ok(Apart::start(self.scratch, &layout, *condition, services, log).await) };
         let mut apart = self.sides.begin(&self.wish, start)??;

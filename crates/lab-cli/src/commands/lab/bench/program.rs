@@ -59,7 +59,7 @@ pub(super) struct Program {
     path: PathBuf,
     version: String,
     wish: StopSignal,
-    said: ProcessLog,
+    process_log: ProcessLog,
     child: Child,
     /// Nothing, when it is to end.
     input: Option<ChildStdin>,
@@ -79,20 +79,20 @@ impl Program {
         stack: Stack,
         folder: &Path,
         wish: &StopSignal,
-        said: &ProcessLog,
+        process_log: &ProcessLog,
     ) -> Asked<Self> {
         let file = folder.join(stack.name()).join("run");
         let absent =
             |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", file.display()));
         let path = file.canonicalize().map_err(|error| absent(&error))?;
-        Self::start_with(stack, path, (wish, said), &[])
+        Self::start_with(stack, path, (wish, process_log), &[])
     }
 
     /// The same with more in its environment.
     fn start_with(
         stack: Stack,
         path: PathBuf,
-        (wish, said): (&StopSignal, &ProcessLog),
+        (wish, process_log): (&StopSignal, &ProcessLog),
         environment: &[(&str, String)],
     ) -> Asked<Self> {
         let absent =
@@ -115,20 +115,20 @@ impl Program {
         let input = child.stdin.take();
         let output = lines(child.stdout.take());
         if let Some(errors) = child.stderr.take() {
-            said.listen(errors);
+            process_log.listen(errors);
         }
         let mut program = Self {
             stack,
             path,
             version: String::new(),
             wish: wish.clone(),
-            said: said.clone(),
+            process_log: process_log.clone(),
             child,
             input,
             output,
             gone: None,
         };
-        match program.said(START)? {
+        match program.answer(START)? {
             Answer::Ready { version } => {
                 program.version = version;
                 Ok(program)
@@ -152,11 +152,11 @@ impl Program {
             None => Ok(()),
         };
         // One that has ended may have said why before.
-        let said = self.said(ANSWER + lasting)?;
+        let answer = self.answer(ANSWER + lasting)?;
         if let Err(error) = written {
             return Err(self.lose(format!("it reads nothing more: {error}")));
         }
-        match said {
+        match answer {
             Answer::Unsupported(why) => Err(NoCall::LeftOut(why)),
             Answer::Failed(why) => Err(NoCall::LeftOut(format!("it failed: {why}"))),
             answer => Ok(answer),
@@ -164,7 +164,7 @@ impl Program {
     }
 
     /// What it says next.
-    fn said(&mut self, patience: Duration) -> Asked<Answer> {
+    fn answer(&mut self, patience: Duration) -> Asked<Answer> {
         let begun = Instant::now();
         let line = loop {
             self.wish.go_on()?;
@@ -276,14 +276,14 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Temperature(_) => return left_out("its sensor answers at once"),
         Operation::Own(_) => return left_out("it calls the sample services only"),
     };
-    if call.way.direct {
+    if call.setup.direct {
         return left_out("it has no gateways to go past");
     }
     Ok(json!({
-        "transport": call.way.transport.name(),
-        "mechanism": call.way.mechanism_name(),
-        "suite": call.way.suite,
-        "rsa_bits": call.way.rsa_bits,
+        "transport": call.setup.transport.name(),
+        "mechanism": call.setup.mechanism_name(),
+        "suite": call.setup.suite,
+        "rsa_bits": call.setup.rsa_bits,
         "operation": operation,
     }))
 }
@@ -298,7 +298,7 @@ impl Bench for Program {
     }
 
     fn end_conversation(&mut self, call: &Call) -> Asked<()> {
-        if call.way.mechanism != Mechanism::SecureConversation {
+        if call.setup.mechanism != Mechanism::SecureConversation {
             return Ok(());
         }
         let request = json!({"do": "part", "call": told(call)?});
@@ -360,9 +360,9 @@ impl Bench for Program {
                 Step::Secure => "secure",
                 Step::Open => "open",
             },
-            "mechanism": call.way.mechanism_name(),
-            "suite": call.way.suite,
-            "rsa_bits": call.way.rsa_bits,
+            "mechanism": call.setup.mechanism_name(),
+            "suite": call.setup.suite,
+            "rsa_bits": call.setup.rsa_bits,
             "payload": payload,
             "items": items,
             "repetitions": repetitions,
@@ -399,7 +399,7 @@ impl Bench for Program {
         let mut limited = Self::start_with(
             self.stack,
             self.path.clone(),
-            (&self.wish, &self.said),
+            (&self.wish, &self.process_log),
             &environment,
         )?;
         let mut measured = Vec::new();

@@ -47,12 +47,12 @@ pub(in super::super) fn layout(
         let route = Route {
             prefix: prefix(call),
             target,
-            mechanism: call.way.mechanism,
-            proof: call.way.proof,
-            suite: call.way.suite.to_owned(),
-            rsa_bits: call.way.rsa_bits,
-            form: call.way.form,
-            tls: call.way.transport.is_tls(),
+            mechanism: call.setup.mechanism,
+            proof: call.setup.proof,
+            suite: call.setup.suite.to_owned(),
+            rsa_bits: call.setup.rsa_bits,
+            form: call.setup.form,
+            tls: call.setup.transport.is_tls(),
             warm_up: None,
         };
         if routes.iter().all(|other| other.path() != route.path()) {
@@ -116,14 +116,14 @@ pub(super) fn instance_name(operation: Operation) -> String {
 /// What the path of the call's route begins with. Ways of the same name whose messages are made
 /// otherwise have another one.
 pub(super) fn prefix(call: &Call) -> String {
-    let form = match call.way.form {
+    let form = match call.setup.form {
         Form::Preset => "",
         Form::Thumbprints => "/thumbprints",
     };
     format!(
         "/{}/{}{form}",
         instance_name(call.operation),
-        call.way.arm()
+        call.setup.arm()
     )
 }
 
@@ -136,20 +136,20 @@ pub(super) fn url(
     own: &OwnServices,
 ) -> Result<String, Failure> {
     let (path, query) = (asked.path, &asked.query);
-    if let (Operation::Own(index), true) = (call.operation, call.way.direct) {
+    if let (Operation::Own(index), true) = (call.operation, call.setup.direct) {
         return Ok(format!("{}{query}", own[index].url));
     }
-    if call.way.direct && call.way.transport == Transport::Http {
+    if call.setup.direct && call.setup.transport == Transport::Http {
         let address = network.services(&instance_name(call.operation));
         let address =
             address.ok_or_else(|| Failure::new("the sample services were not started"))?;
         return Ok(format!("http://{address}{path}{query}"));
     }
-    if call.stack == Stack::Tls && call.way.transport == Transport::Http {
+    if call.stack == Stack::Tls && call.setup.transport == Transport::Http {
         let address = network.inbound();
         return Ok(format!("http://{address}{}{path}{query}", prefix(call)));
     }
-    if call.stack == Stack::Tls || call.way.direct {
+    if call.stack == Stack::Tls || call.setup.direct {
         // Nothing is before the services but a gateway that ends TLS.
         let port = network.inbound_tls();
         let port = port.ok_or_else(|| Failure::new("no gateway was started behind TLS"))?;

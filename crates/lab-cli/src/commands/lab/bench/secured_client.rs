@@ -35,14 +35,14 @@ impl SecuredClient {
         scratch: &Scratch,
         own: &OwnServices,
     ) -> Result<Self, NoCall<Failure>> {
-        if call.way.mechanism == Mechanism::SecureConversation {
+        if call.setup.mechanism == Mechanism::SecureConversation {
             return Err(NoCall::LeftOut(
                 "a conversation is begun by a gateway for clients".to_owned(),
             ));
         }
         let secures = call.stack == Stack::Soapstone
-            && !call.way.direct
-            && call.way.mechanism != Mechanism::None;
+            && !call.setup.direct
+            && call.setup.mechanism != Mechanism::None;
         let endpoint = if secures {
             let layout = layout("secured-client", &[*call], &[], own);
             let route = layout.routes.first();
@@ -67,13 +67,13 @@ impl SecuredClient {
         asked: &Asked,
         own: &OwnServices,
     ) -> Result<String, Failure> {
-        if call.way.direct || call.stack != Stack::Soapstone {
+        if call.setup.direct || call.stack != Stack::Soapstone {
             return url(network, call, asked, "", own);
         }
         let (path, query) = (asked.path, &asked.query);
         let place = match network
             .inbound_tls()
-            .filter(|_| call.way.transport.is_tls())
+            .filter(|_| call.setup.transport.is_tls())
         {
             Some(port) => format!("https://localhost:{port}"),
             None => format!("http://{}", network.inbound()),

@@ -12,7 +12,7 @@ use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::policy::{SampleCall, SampleCalls};
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
-use soapstone_lab::study::{OwnCalls, Way};
+use soapstone_lab::study::{OwnCalls, Setup};
 use soapstone_services::SoapVersion;
 
 use super::super::bench::OwnCall;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 
 /// Ways that are measured where the file names none: one of each mechanism, with today's
 /// algorithms, and TLS.
-const WAYS: [&str; 7] = [
+const SETUPS: [&str; 7] = [
     "https",
     "username",
     "sign/Basic128GCM",
@@ -71,9 +71,9 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Files, Failure> {
             all.own.operations.push(call.name.clone());
             told.extend_from_slice(format!("{call:?}").as_bytes());
         }
-        for way in more.ways {
-            if !all.own.ways.contains(&way) {
-                all.own.ways.push(way);
+        for setup in more.setups {
+            if !all.own.setups.contains(&setup) {
+                all.own.setups.push(setup);
             }
         }
         all.calls.extend(more.calls);
@@ -104,7 +104,7 @@ fn steps_to(most: u32) -> Vec<u32> {
 /// What one file says.
 struct One {
     calls: Vec<OwnCall>,
-    ways: Vec<Way>,
+    setups: Vec<Setup>,
     counts: Counts,
 }
 
@@ -142,7 +142,7 @@ fn whole(document: &Document<'_>) -> Option<One> {
         conversation: count(&mut root, "conversation", CONVERSATION, 10_000),
         newcomers: count(&mut root, "newcomers", NEWCOMERS, 1_000),
     };
-    let ways = ways(&mut root);
+    let setups = setups(&mut root);
     let mut authorities = Vec::new();
     if let Some(files) = root.files("ca") {
         // The gateways that believe them have a folder of their own.
@@ -188,7 +188,7 @@ fn whole(document: &Document<'_>) -> Option<One> {
     root.finish();
     (complete && !calls.is_empty()).then_some(One {
         calls,
-        ways,
+        setups,
         counts,
     })
 }
@@ -198,21 +198,21 @@ fn count(table: &mut Table<'_>, key: &'static str, usual: u64, most: u64) -> u32
     u32::try_from(found).unwrap_or(u32::MAX)
 }
 
-fn ways(table: &mut Table<'_>) -> Vec<Way> {
+fn setups(table: &mut Table<'_>) -> Vec<Setup> {
     let named = table.strings("mechanisms");
     let usual = || {
-        let usual = WAYS.iter().map(|name| Way::named(name));
+        let usual = SETUPS.iter().map(|name| Setup::named(name));
         usual.filter_map(Result::ok).collect()
     };
     named.map_or_else(usual, |named| {
-        let mut ways = Vec::new();
+        let mut setups = Vec::new();
         for Located { value, place } in named {
-            match Way::named(&value) {
-                Ok(way) => ways.push(way),
+            match Setup::named(&value) {
+                Ok(setup) => setups.push(setup),
                 Err(expected) => table.report(place, format!("`mechanisms`: {expected}")),
             }
         }
-        ways
+        setups
     })
 }
 
@@ -431,8 +431,8 @@ mod tests {
 
     #[test]
     fn the_usual_ways_are_ways() {
-        let named = WAYS.map(Way::named);
-        let arms = named.map(|way| way.expect("a way").arm());
-        assert_eq!(arms, WAYS);
+        let named = SETUPS.map(Setup::named);
+        let arms = named.map(|setup| setup.expect("a way").arm());
+        assert_eq!(arms, SETUPS);
     }
 }

@@ -4,14 +4,14 @@ use super::*;
 
 #[test]
 fn where_time_runs_short_points_are_repeated_three_times() {
-    let how = How::Turns {
+    let procedure = Procedure::Turns {
         repetitions: 50,
         requests: 1,
     };
     let mut options = Options::at_a_glance(&["figures-5-6", "books/1"]);
     options.budget = Some(Duration::ZERO);
     let mut tasks = selected(1, &options);
-    tasks[0].point.how = how;
+    tasks[0].point.procedure = procedure;
     let records = records_of(&tasks, &options, &mut Pretending::new(1_000, 1_500));
     let line = lines(&records)[0];
     assert_eq!((line.quantity, line.figures.n), (Quantity::Time, 3));
@@ -28,16 +28,16 @@ fn repetitions(records: &[Record]) -> Vec<(&str, usize)> {
 
 #[test]
 fn an_arm_that_has_used_its_time_up_is_repeated_twice_and_the_others_go_on() {
-    for (how, n) in [
+    for (procedure, n) in [
         (
-            How::Turns {
+            Procedure::Turns {
                 repetitions: 5,
                 requests: 3,
             },
             5,
         ),
         (
-            How::Together {
+            Procedure::Together {
                 clients: 2,
                 requests: 2,
                 repetitions: 4,
@@ -48,14 +48,14 @@ fn an_arm_that_has_used_its_time_up_is_repeated_twice_and_the_others_go_on() {
         let mut options = Options::at_a_glance(&["figures-5-6", "books/1"]);
         options.arm_budget = Some(Duration::from_millis(20));
         let mut tasks = selected(1, &options);
-        tasks[0].point.how = how;
+        tasks[0].point.procedure = procedure;
         let mut bench = Pretending::new(1_000, 1_500);
         bench.really = Duration::from_millis(11);
         let records = records_of(&tasks, &options, &mut bench);
         assert_eq!(
             repetitions(&records),
             [("direct", n), ("none", n), ("sign-encrypt/Basic256", 2)],
-            "{how:?}"
+            "{procedure:?}"
         );
     }
 }
