@@ -34,6 +34,8 @@ pub(crate) struct GroupSpec {
     pub(crate) source_tls: Option<ClientTls>,
     /// The policies of some owners of providers.
     pub(crate) policies: Vec<OwnersPolicy>,
+    /// What providers without one of these assure, past a route that passes messages on.
+    pub(crate) source_assured: Option<Located<SecurityIndex>>,
 }
 
 /// What a route says of its requests and backends beside what its pool is told.
@@ -68,6 +70,8 @@ impl Rules {
 pub(crate) struct MemberSpec {
     pub(crate) name: String,
     pub(crate) url: Uri,
+    /// Who owns it in the registry that knows it.
+    pub(crate) owner: Option<String>,
     /// Where it is, where that is not looked up by the host of its URL.
     pub(crate) address: Option<SocketAddr>,
     /// Where it is behind https.
@@ -87,6 +91,7 @@ pub(super) fn nobody() -> MemberSpec {
     MemberSpec {
         name: "no provider is known".to_owned(),
         url: Uri::from_static("http://registry.invalid/"),
+        owner: None,
         address: None,
         tls: None,
         outbound: None,
@@ -224,6 +229,7 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
             _ => None,
         },
         url,
+        owner: None,
         address: None,
         terms: Terms {
             weight: weight.map_or(terms.weight, narrowed),
@@ -272,6 +278,12 @@ impl Balance {
     pub(super) fn requirements_place(&self) -> Option<Place> {
         let given = self.requirements.as_ref().filter(|given| given.value);
         given.map(|given| given.place)
+    }
+
+    /// Whether some requests need security, whatever messages say.
+    pub(super) fn asks_for_security(&self) -> bool {
+        let mut classes = self.classes.iter();
+        self.needs.has_security() || classes.any(|class| class.needs.has_security())
     }
 
     /// What holds where a route says nothing.

@@ -35,7 +35,7 @@ pub(super) fn members_open(members: &Option<Vec<MemberSpec>>) -> bool {
 /// not be read has been reported.
 pub(super) fn source_opens(source: &Option<ReadSource>) -> bool {
     source.as_ref().is_none_or(|source| {
-        let mut endpoints = source.policies.iter().map(|policy| &policy.outbound);
+        let mut endpoints = source.policies.iter().filter_map(|it| it.outbound.as_ref());
         endpoints.any(|it| !it.endpoint.is_plain())
     })
 }

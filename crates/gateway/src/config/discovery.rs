@@ -1,10 +1,11 @@
 //! A configuration with the providers that are known as the backends of its routes.
 //!
-//! The rule kept here: a provider that its policy does not fit is passed over, and no owner
-//! replaces the provider of another owner with a different policy.
+//! The rule kept here: a provider that its policy does not fit is passed over, and no owner shares
+//! a backend with another one, or takes its place.
 
+use soapstone::config::Located;
 use soapstone::endpoint::Calling;
-use soapstone_broker::Terms;
+use soapstone_broker::{SecurityIndex, Terms};
 
 use super::Config;
 use super::balance::{MemberSpec, nobody};
@@ -42,8 +43,10 @@ impl RouteSpec {
         };
         let mut members: Vec<MemberSpec> = Vec::new();
         let policies = Policies {
+            names_owners: group.source.as_ref().is_some_and(SourceSpec::names_owners),
             of_owners: &group.policies,
             of_route: self.outbound.as_ref(),
+            assured: group.source_assured.as_ref(),
             tls: group.source_tls.as_ref(),
         };
         for provider in known {
@@ -68,15 +71,15 @@ impl RouteSpec {
 }
 
 /// Adds a member, unless it is there. Owners choose their access points: one that another owner
-/// has, too, is a member of its own where the policies differ, and takes no place of the other.
+/// has, too, is a member of its own. What is found of one is nothing of the other.
 fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
     let same = |it: &&mut MemberSpec| {
-        it.url == member.url && it.address == member.address && it.policy == member.policy
+        it.url == member.url && it.address == member.address && it.owner == member.owner
     };
     match members.iter_mut().find(same) {
         Some(known) => {
             let (own, other) = (&mut known.terms, member.terms);
-            // DNS gives each of its records a share, and owners have none.
+            // DNS gives each of its records a share, and entries of an owner have none.
             own.weight = match (own.backup, other.backup) {
                 (true, false) => other.weight,
                 (false, true) => own.weight,
@@ -91,8 +94,12 @@ fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
 
 /// What is in front of providers.
 struct Policies<'s> {
+    /// Whether names of backends have their owners in them.
+    names_owners: bool,
     of_owners: &'s [OwnersPolicy],
     of_route: Option<&'s EndpointSpec<Calling>>,
+    /// What those without a policy of their owner assure, past a route that passes messages on.
+    assured: Option<&'s Located<SecurityIndex>>,
     /// TLS towards those that DNS names.
     tls: Option<&'s ClientTls>,
 }
@@ -100,7 +107,8 @@ struct Policies<'s> {
 fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpec, &'static str> {
     let is_of = |policy: &OwnersPolicy| policy.owners.contains(&provider.owner);
     let policy = policies.of_owners.iter().position(is_of);
-    let side = policy.map(|index| &policies.of_owners[index].outbound);
+    let of_owner = policy.and_then(|index| policies.of_owners.get(index));
+    let side = of_owner.and_then(|it| it.outbound.as_ref());
     let side = side.or(policies.of_route);
     let needs_tls = side.is_some_and(|side| side.endpoint.needs_tls() || side.shows_its_keys());
     let url = backend_url(&provider.access_point).map_err(|error| error.found)?;
@@ -116,17 +124,25 @@ fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpe
         (true, Some(_)) => Some(policies.tls.cloned().ok_or(unusable)?),
     };
     Ok(MemberSpec {
-        // Of one host there may be several, and of one access point one for each policy.
-        name: match (policy, &provider.target) {
-            (_, Some(target)) => format!("{} ({})", target.host, target.address),
-            (Some(_), None) => format!("{} ({})", provider.access_point, provider.owner),
-            (None, None) => provider.access_point.clone(),
+        // Of one host there may be several, and of one access point one for each owner. The file
+        // alone says how they are named: no owner that comes renames the backend of another one.
+        name: match (&provider.target, policies.names_owners || policy.is_some()) {
+            (Some(target), _) => format!("{} ({})", target.host, target.address),
+            (None, true) => format!("{} ({})", provider.access_point, provider.owner),
+            (None, false) => provider.access_point.clone(),
+        },
+        owner: match &provider.target {
+            Some(_) => None,
+            None => Some(provider.owner.clone()),
         },
         address: provider.target.as_ref().map(|target| target.address),
         tls,
         outbound: None,
         policy,
-        assured: None,
+        assured: match of_owner {
+            Some(of_owner) => of_owner.assured.clone(),
+            None => policies.assured.cloned(),
+        },
         terms: Terms {
             backup: provider.backup,
             weight: provider.target.as_ref().map_or(1, |target| target.weight),
@@ -138,6 +154,7 @@ fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpe
 
 #[cfg(test)]
 mod tests {
+    use soapstone_broker::Property;
     use soapstone_testkit::Folder;
     use soapstone_testkit::keys::P256;
 
@@ -146,6 +163,10 @@ mod tests {
 
     /// A route with these tables, whose backends are the providers of p1, p2 and p3.
     fn config(tables: &str) -> Config {
+        config_of("[\"CN=p1\", \"CN=p2\", \"CN=p3\"]", tables)
+    }
+
+    fn config_of(owners: &str, tables: &str) -> Config {
         let folder = Folder::with_keys(P256, &["broker", "registry"]);
         let text = format!(
             "listen = \"127.0.0.1:0\"\n[registry]\nurl = \"http://127.0.0.1:1/uddi\"\n[registry.client]\n\
@@ -154,7 +175,7 @@ mod tests {
              trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=registry\"] }}\n\
              security = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n\
              [[routes]]\npath = \"/books\"\n[routes.backends]\nservice = \"Books\"\n\
-             owners = [\"CN=p1\", \"CN=p2\", \"CN=p3\"]\n{tables}"
+             owners = {owners}\n{tables}"
         );
         let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
         config.unwrap_or_else(|problems| panic!("{problems}"))
@@ -205,20 +226,74 @@ mod tests {
         }
     }
 
+    /// Of an owner several entries are one backend, and it is a backup if all of them say so. What
+    /// the entry of another one says changes nothing of it.
     #[test]
-    fn owners_with_one_policy_share_a_backend_and_it_is_a_backup_if_all_say_so() {
-        for (p2, p3, expected) in [
+    fn owners_with_one_policy_have_a_backend_each() {
+        for (first, second, expected) in [
             (false, false, false),
             (false, true, false),
             (true, false, false),
             (true, true, true),
         ] {
             let known = [
-                ("http://10.0.0.1/", "CN=p2", p2),
-                ("http://10.0.0.1/", "CN=p3", p3),
+                ("http://10.0.0.1/", "CN=p2", first),
+                ("HTTP://10.0.0.1", "CN=p2", second),
+                ("http://10.0.0.1/", "CN=p3", !expected),
             ];
-            let shared = ("http://10.0.0.1/ (CN=p2)".to_owned(), Some(1), expected);
-            assert_eq!(members(two_policies(), &known), [shared]);
+            let backends = [
+                ("http://10.0.0.1/ (CN=p2)".to_owned(), Some(1), expected),
+                ("http://10.0.0.1/ (CN=p3)".to_owned(), Some(1), !expected),
+            ];
+            assert_eq!(members(two_policies(), &known), backends);
+            let of_route = backends.map(|(name, _, backup)| (name, None, backup));
+            assert_eq!(members(config(""), &known), of_route);
+        }
+    }
+
+    /// What is assured is that of the provider's owner, or else that of all.
+    #[test]
+    fn a_provider_has_what_the_file_assures_of_its_owner() {
+        let assures = |bits: u16| {
+            format!(
+                "assures = {{ properties = [\"integrity\"], bits = {bits}, algorithms = [\"rsa-sha256\"] }}\n"
+            )
+        };
+        let tables = format!(
+            "{}[[routes.backends.policies]]\nowners = [\"CN=p2\"]\n{}[routes.inbound]\nrole = \"urn:broker\"\n\
+             identity = {{ key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n",
+            assures(112),
+            assures(128)
+        );
+        let config = config(&tables);
+        let source = config.sources().next().expect("a source").clone();
+        let known = ["CN=p1", "CN=p2"].map(|owner| KnownProvider {
+            access_point: "http://10.0.0.1/books".to_owned(),
+            owner: owner.to_owned(),
+            backup: false,
+            target: None,
+        });
+        let config = config.resolved(&KnownProviders::from([(source, known.into())]));
+        let group = config.routes.into_iter().next().and_then(|it| it.group);
+        let members = group.expect("several backends").members;
+        let bits = members
+            .iter()
+            .map(|it| it.terms.security.of(Property::Integrity).bits);
+        assert_eq!(bits.collect::<Vec<_>>(), [112, 128]);
+    }
+
+    /// The name is what agreements know a backend by: nobody changes it by an entry.
+    #[test]
+    fn a_backend_is_named_by_its_owner_where_the_file_names_several() {
+        let known = [("http://10.0.0.1/", "CN=p1", false)];
+        for (owners, expected) in [
+            ("[\"CN=p1\"]", "http://10.0.0.1/"),
+            ("[\"CN=p1\", \"CN=p2\"]", "http://10.0.0.1/ (CN=p1)"),
+            ("[\"*\"]", "http://10.0.0.1/ (CN=p1)"),
+        ] {
+            let found = members(config_of(owners, ""), &known);
+            assert_eq!(found, [(expected.to_owned(), None, false)]);
         }
     }
 
@@ -272,7 +347,7 @@ mod tests {
             ("http://10.0.0.1/", "CN=p1", false),
             ("https://10.0.0.1/", "CN=p1", false),
         ];
-        let secure = ("https://10.0.0.1/".to_owned(), None, false);
+        let secure = ("https://10.0.0.1/ (CN=p1)".to_owned(), None, false);
         assert_eq!(members(config(&outbound), &known), [secure]);
         let nobody = ("no provider is known".to_owned(), None, false);
         assert_eq!(members(config(&outbound), &known[..1]), [nobody]);

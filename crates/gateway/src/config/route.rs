@@ -66,7 +66,7 @@ impl RouteSpec {
         let members = self.group.iter().flat_map(|group| &group.members);
         let of_members = members.filter_map(|member| member.outbound.as_ref());
         let policies = self.group.iter().flat_map(|group| &group.policies);
-        let own = of_members.chain(policies.map(|policy| &policy.outbound));
+        let own = of_members.chain(policies.filter_map(|policy| policy.outbound.as_ref()));
         let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
         inbound.into_iter().chain(outbound).chain(own)
     }
@@ -82,7 +82,8 @@ impl RouteSpec {
             member.tls.iter().chain(own)
         });
         let policies = self.group.iter().flat_map(|group| &group.policies);
-        let of_policies = policies.filter_map(|policy| token_service_tls(&policy.outbound));
+        let of_policies = policies.filter_map(|policy| policy.outbound.as_ref());
+        let of_policies = of_policies.filter_map(token_service_tls);
         let own = self.outbound.as_ref().and_then(token_service_tls);
         let of_tls = self.backend_tls.iter().chain(own).chain(self.source_tls());
         let of_tls = of_tls.chain(of_members).chain(of_policies);

@@ -21,7 +21,7 @@ use super::security_index::{over_tls, security_index};
 use super::source::{OwnersPolicy, ReadSource, demand_outbound, read_source};
 use super::timeouts::Timeouts;
 use super::tls;
-use super::transparent::{check_passing, refuse_assured};
+use super::transparent::{check_passing, demand_assured, refuse_assured};
 use super::url::{backend_url, without_brackets};
 use super::warm_up::read_warm_up;
 
@@ -280,22 +280,24 @@ pub(super) fn read_route(
         );
     }
     let requirements = balance.requirements_place();
+    let found = source.as_ref().and_then(Option::as_ref);
+    let fixed = members.as_ref().and_then(Option::as_deref);
     match inbound.as_ref().filter(|_| passes_on) {
         Some(side) => {
-            let own = source.as_ref().and_then(Option::as_ref);
-            let of_owners = own.is_some_and(|read| !read.policies.is_empty());
-            let members = members.as_ref().and_then(Option::as_deref);
             let place = several_place.unwrap_or_default();
             check_passing(
                 &table,
                 side,
                 requirements,
-                members.unwrap_or(&[]),
+                (fixed.unwrap_or_default(), found),
                 place,
-                of_owners,
             );
+            let asks = requirements.is_some() || balance.asks_for_security();
+            if let (Some(found), true) = (found, asks) {
+                demand_assured(&table, place, found);
+            }
         }
-        None => refuse_assured(&table, members.as_ref().and_then(Option::as_deref)),
+        None => refuse_assured(&table, fixed.unwrap_or_default(), found),
     }
     if let Some(sticky) = &balance.sticky {
         demand_sticky(&table, sticky, inbound.as_ref());
@@ -354,17 +356,18 @@ pub(super) fn read_route(
         None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
-    let (source, policies, source_tls) = match source {
+    let (source, policies, source_assured, source_tls) = match source {
         // What is wrong with it has been reported.
         Some(read) => {
             let ReadSource {
                 source,
                 policies,
+                assured,
                 tls,
             } = read?;
-            (Some(source), policies, tls)
+            (Some(source), policies, assured, tls)
         }
-        None => (None, Vec::new(), None),
+        None => (None, Vec::new(), None, None),
     };
     let group = match members {
         None => None,
@@ -374,6 +377,7 @@ pub(super) fn read_route(
             source,
             source_tls,
             policies,
+            source_assured,
             rules: Rules {
                 sticky: balance.sticky.map(|sticky| sticky.value),
                 idempotent: balance.idempotent,
@@ -469,7 +473,7 @@ pub(super) fn with_security(
         inbound.is_none_or(|side| side.endpoint.is_plain() || side.endpoint.is_intermediary());
     for member in &mut members {
         let of_owner = member.policy.and_then(|index| policies.get(index));
-        let of_owner = of_owner.map(|policy| &policy.outbound);
+        let of_owner = of_owner.and_then(|policy| policy.outbound.as_ref());
         let side = member.outbound.as_ref().or(of_owner).or(outbound);
         let endpoint = side.map(|side| &side.endpoint);
         member.terms.security = match &member.assured {

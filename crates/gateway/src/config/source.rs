@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::Calling;
+use soapstone_broker::SecurityIndex;
 use soapstone_registry::Provider;
 
 use super::endpoint::{EndpointSpec, read_endpoint};
+use super::needs::read_assured;
 use super::srv::{DnsSource, read_cache, read_srv};
 use super::tls::ClientTls;
 
@@ -37,6 +39,15 @@ impl SourceSpec {
     /// Whether it is known that all its providers are behind https.
     pub(crate) fn is_secure(&self) -> bool {
         matches!(self, Self::Dns(source) if source.scheme == "https")
+    }
+
+    /// Whether names of its backends have their owners in them: one access point may be that of
+    /// several.
+    pub(crate) fn names_owners(&self) -> bool {
+        match self {
+            Self::Registry(source) => source.is_open() || source.owners.len() > 1,
+            Self::Dns(_) => false,
+        }
     }
 
     /// The URL that its providers come of, where all of them have its scheme.
@@ -136,28 +147,52 @@ pub(crate) type KnownProviders = BTreeMap<SourceSpec, Vec<KnownProvider>>;
 pub(crate) struct OwnersPolicy {
     /// Subjects of certificates.
     pub(crate) owners: Vec<String>,
-    pub(crate) outbound: EndpointSpec<Calling>,
+    /// None: messages pass as they come.
+    pub(crate) outbound: Option<EndpointSpec<Calling>>,
+    /// What they and their clients assure each other, past a route that passes messages on.
+    pub(crate) assured: Option<Located<SecurityIndex>>,
 }
 
 /// `backends` where it is a table.
 pub(super) struct ReadSource {
     pub(super) source: SourceSpec,
     pub(super) policies: Vec<OwnersPolicy>,
+    /// What those without such a policy and their clients assure each other, past a route that
+    /// passes messages on.
+    pub(super) assured: Option<Located<SecurityIndex>>,
     /// TLS towards what DNS names behind https.
     pub(super) tls: Option<ClientTls>,
 }
 
+impl ReadSource {
+    /// What is assured of some providers, past a route that passes messages on.
+    pub(super) fn assurances(&self) -> impl Iterator<Item = &Located<SecurityIndex>> {
+        let of_owners = self.policies.iter().map(|policy| policy.assured.as_ref());
+        of_owners.chain([self.assured.as_ref()]).flatten()
+    }
+}
+
 /// Reads `backends` where it is a table. `scope` is that of its endpoints.
-pub(super) fn read_source(table: Table<'_>, scope: &str) -> Option<ReadSource> {
+pub(super) fn read_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource> {
+    let assured = read_assurance(&mut table);
     if table.has("srv") {
         let (source, tls) = read_srv(table)?;
         return Some(ReadSource {
             source: SourceSpec::Dns(source),
             policies: Vec::new(),
+            assured,
             tls,
         });
     }
-    read_registry_source(table, scope)
+    let read = read_registry_source(table, scope)?;
+    Some(ReadSource { assured, ..read })
+}
+
+/// Reads `assures`, where it is.
+fn read_assurance(table: &mut Table<'_>) -> Option<Located<SecurityIndex>> {
+    let place = table.place_of("assures")?;
+    let value = table.table("assures").map(read_assured)?;
+    Some(Located { value, place })
 }
 
 fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource> {
@@ -204,6 +239,7 @@ fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource>
             cache,
         }),
         policies,
+        assured: None,
         tls: None,
     })
 }
@@ -226,9 +262,18 @@ fn read_policies(
             report_owner(&table, owner, known, &taken);
             taken.push(owner.value.clone());
         }
-        if !table.has("outbound") {
-            let hint = "say how messages to these providers are secured: [routes.backends.policies.outbound]";
-            table.missing("outbound", hint);
+        let assured_place = table.place_of("assures");
+        let assured = read_assurance(&mut table);
+        match (table.has("outbound"), assured_place) {
+            (false, None) => {
+                let hint = "say how messages to these providers are secured: [routes.backends.policies.outbound]";
+                table.missing("outbound", hint);
+            }
+            (true, Some(place)) => {
+                let message = "`assures` is about messages that pass as they come, and `outbound` secures them";
+                table.report_with_hint(place, message, "keep one");
+            }
+            _ => {}
         }
         // Nobody knows yet which providers are behind https: what is refused without TLS is
         // refused.
@@ -246,9 +291,11 @@ fn read_policies(
             Some(outbound)
         });
         table.finish();
-        policies.extend(outbound.map(|outbound| OwnersPolicy {
+        let is_read = outbound.is_some() || assured.is_some();
+        policies.extend(is_read.then(|| OwnersPolicy {
             owners: owners.into_iter().map(|it| it.value).collect(),
             outbound,
+            assured,
         }));
     }
     (policies.len() == count).then_some(policies)
@@ -282,7 +329,9 @@ pub(super) fn demand_outbound(
         return;
     };
     let has_policy = |owner| policies.iter().any(|policy| policy.owners.contains(owner));
-    if policies.is_empty() || source.owners.iter().all(has_policy) {
+    // What is only assured past the gateway secures nothing here.
+    let secures = policies.iter().any(|policy| policy.outbound.is_some());
+    if !secures || source.owners.iter().all(has_policy) {
         return;
     }
     table.report_with_hint(

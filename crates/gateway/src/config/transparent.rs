@@ -12,17 +12,16 @@ use soapstone::wss::Part;
 use super::balance::MemberSpec;
 use super::endpoint::EndpointSpec;
 use super::needs::{NAMESPACE, REQUIREMENTS};
+use super::source::ReadSource;
 
 /// Reports what a route that passes messages on cannot do. `requirements` is where its messages may
-/// say what they need, and `place` where its backends are named. `of_owners` says whether a
-/// registry has policies for some of them.
+/// say what they need, and `place` where its backends are named: in the file, or by a source.
 pub(super) fn check_passing(
     table: &Table<'_>,
     side: &EndpointSpec<Serving>,
     requirements: Option<Place>,
-    members: &[MemberSpec],
+    (members, found): (&[MemberSpec], Option<&ReadSource>),
     place: Place,
-    of_owners: bool,
 ) {
     let needs = Part::Header {
         namespace: NAMESPACE.to_owned(),
@@ -49,6 +48,8 @@ pub(super) fn check_passing(
             "have it demand that: signed = [\"Body\", \"Timestamp\", \"{urn:soapstone:qos:1}Requirements\"]",
         );
     }
+    let mut policies = found.iter().flat_map(|found| &found.policies);
+    let of_owners = policies.any(|policy| policy.outbound.is_some());
     if of_owners || members.iter().any(|member| member.outbound.is_some()) {
         table.report_with_hint(
             place,
@@ -58,10 +59,27 @@ pub(super) fn check_passing(
     }
 }
 
+/// Reports a source of backends of which nothing is assured, where requests may need security: they
+/// would go nowhere. What providers register is their own word, and no assurance.
+pub(super) fn demand_assured(table: &Table<'_>, place: Place, found: &ReadSource) {
+    if found.assurances().next().is_none() {
+        table.report_with_hint(
+            place,
+            "`backends` finds providers, requests may need security, and nothing says what a provider and its clients assure each other",
+            "assures = { properties = [\"integrity\"], bits = 112, algorithms = [\"rsa-sha256\"] }, for all or in `policies` for some owners",
+        );
+    }
+}
+
 /// Reports backends whose assurance is said where the gateway computes it.
-pub(super) fn refuse_assured(table: &Table<'_>, members: Option<&[MemberSpec]>) {
-    let assured = members.unwrap_or_default().iter();
-    for assured in assured.filter_map(|member| member.assured.as_ref()) {
+pub(super) fn refuse_assured(
+    table: &Table<'_>,
+    members: &[MemberSpec],
+    found: Option<&ReadSource>,
+) {
+    let of_members = members.iter().filter_map(|member| member.assured.as_ref());
+    let of_source = found.iter().flat_map(|found| found.assurances());
+    for assured in of_members.chain(of_source) {
         table.report_with_hint(
             assured.place,
             "`assures` is for a route whose `inbound` passes messages on; elsewhere the policy in front of the backend tells",

@@ -14,7 +14,7 @@ use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{
     Affinity, Ask, Change, Choice, Claims, Class, Failed, MemberId, MemberStatus, Needs, NoRetry,
-    Operation, Outcome, Pool, Reason, Refusal, Repeatable, Served, Verdict,
+    Operation, Outcome, Pool, Reason, Refusal, Repeatable, SecurityIndex, Served, Verdict,
 };
 use tokio::time::Instant;
 
@@ -52,6 +52,8 @@ pub(crate) struct BalancedMember {
     /// Whether the policy that its provider registered has answers signed. Those that follow it
     /// share it.
     registers_signatures: Arc<AtomicBool>,
+    /// What it and its clients assure each other, where messages pass as they come.
+    pub(crate) assured: Option<SecurityIndex>,
 }
 
 impl BalancedMember {
@@ -61,6 +63,7 @@ impl BalancedMember {
             upstream,
             checked,
             registers_signatures: Arc::default(),
+            assured: None,
         }
     }
 
@@ -217,15 +220,9 @@ impl Balancer {
         self.pool.explain(&ask, Instant::now().into_std())
     }
 
-    /// A report came of the provider with that access point and owner. Returns what
-    /// its calls contradicted, where they did so often enough to be a matter of its agreements.
-    pub(crate) fn reported(
-        &self,
-        access_point: &str,
-        owner: &str,
-        claims: &Claims,
-    ) -> Option<Doubted> {
-        let member = self.id_of(access_point, owner)?;
+    /// A report came of a backend. Returns what its calls contradicted, where they did so often
+    /// enough to be a matter of its agreements.
+    pub(crate) fn reported(&self, member: MemberId, claims: &Claims) -> Option<Doubted> {
         let now = Instant::now().into_std();
         let changed = self.pool.reported(member, claims, now);
         self.tell(member, changed);
@@ -301,7 +298,7 @@ impl Balancer {
 fn own<'n, Id>(at: impl Iterator<Item = (Id, &'n str)>, owner: &str) -> Option<Id> {
     let mut of_all = None;
     for (id, name) in at {
-        // A policy of the owner is part of the name, behind the access point.
+        // The owner is part of the name, behind the access point, where the file names several.
         match name.split_once(' ') {
             None => of_all = of_all.or(Some(id)),
             Some((_, of)) => {
@@ -553,7 +550,7 @@ mod tests {
         assert_eq!(of(&names, "CN=p1"), Some(1));
         assert_eq!(of(&names, "CN=p2"), Some(3));
         assert_eq!(of(&names, "CN=x (CN=p2"), Some(2));
-        // Owners without a policy of their own share one.
+        // The file names one owner, whoever is called so.
         assert_eq!(of(&names, "CN=p3"), Some(0));
         assert_eq!(of(&names[1..], "CN=p3"), None);
     }

@@ -110,7 +110,7 @@ impl Opened {
                 let members = spec.group.iter().flat_map(|group| &group.members);
                 let members = members.map(|it| OpenStores::of(it.outbound.as_ref(), &stores));
                 let policies = spec.group.iter().flat_map(|group| &group.policies);
-                let policies = policies.map(|it| OpenStores::of(Some(&it.outbound), &stores));
+                let policies = policies.map(|it| OpenStores::of(it.outbound.as_ref(), &stores));
                 Ok(StoresOfRoute {
                     inbound,
                     outbound: OpenStores::of(spec.outbound.as_ref(), &stores)?,
@@ -445,7 +445,7 @@ impl Builder<'_> {
             let mut of_policy = group.members.iter().filter(|it| it.policy == Some(index));
             let predecessor = of_policy.find_map(|it| former_upstream(former, &it.name));
             let predecessor = predecessor.map(|upstream| (upstream, stays));
-            let opened = Some(policy.outbound).zip(stores);
+            let opened = policy.outbound.zip(stores);
             self.facing(route, metrics, opened, predecessor)
         });
         endpoints.collect()
@@ -497,6 +497,7 @@ impl Builder<'_> {
                 let terms = terms.into_iter().zip(urls).map(|((name, terms), url)| {
                     let stays = known.contains(&(name.as_str(), url));
                     (name, terms, stays)
+            balanced.assured = member.assured.map(|assured| assured.value);
                 });
                 let now = Instant::now().into_std();
                 Pool::following(&former.pool, group.settings, terms, dice, now)
@@ -529,7 +530,8 @@ fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
     let members = group.members.iter();
     let mut each = members.map(|it| {
         let of_owner = it.policy.and_then(|index| group.policies.get(index));
-        let own = it.outbound.as_ref().or(of_owner.map(|it| &it.outbound));
+        let of_owner = of_owner.and_then(|it| it.outbound.as_ref());
+        let own = it.outbound.as_ref().or(of_owner);
         own.map_or(of_route, |own| Some(own.mechanism()))
     });
     let first = each.next()?;

@@ -450,3 +450,57 @@ fn an_agreement_about_security_that_passes_by_is_refused() {
     let expected = "`security` of [provider] is compared with answers, and the route passes those of a backend on unopened";
     assert!(told.contains(expected), "{told}");
 }
+
+/// What a registry says of a provider is the provider's word, and DNS says nothing of security.
+#[test]
+fn providers_that_are_found_have_what_the_file_assures_of_them_or_the_file_is_refused() {
+    let folder = Folder::with_keys(RSA, &["client", "broker", "service", "registry"]);
+    let security =
+        format!("security = {{ mechanism = \"sign\", suite = \"Basic256GCM\", {SIGNED} }}\n");
+    let registry = "[registry]\nurl = \"http://127.0.0.1:1/uddi\"\n[registry.client]\n\
+                    identity = { key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }\n\
+                    peer = { certificate = \"registry.cert.pem\" }\n\
+                    trust = { anchors = [\"ca.cert.pem\"], subjects = [\"CN=registry\"] }\n\
+                    security = { mechanism = \"sign\", suite = \"Basic256GCM\" }\n";
+    let assures =
+        "assures = { properties = [\"integrity\"], bits = 112, algorithms = [\"rsa-sha256\"] }\n";
+    let of = |backends: &str, balance: &str, role: &str| {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{registry}[[routes]]\npath = \"/echo\"\n[routes.backends]\n{backends}\
+             [routes.balance]\n{balance}[routes.inbound]\n{role}{}{security}",
+            keys("broker")
+        );
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        config.map(drop).map_err(|problems| problems.to_string())
+    };
+    let known = "service = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n";
+    let named = "srv = \"http://_books._tcp.example.com/books\"\nnetworks = [\"10.0.0.0/8\"]\n";
+    let (asks, role) = ("requirements = true\n", "role = \"urn:broker\"\n");
+    let missing = "nothing says what a provider and its clients assure each other";
+    let of_owner = format!("{known}[[routes.backends.policies]]\nowners = [\"CN=p2\"]\n{assures}");
+    for source in [known, named] {
+        let needs = "needs = { properties = [\"integrity\"] }\n";
+        for balance in [asks, needs] {
+            let told = of(source, balance, role).expect_err("nothing is assured");
+            assert!(told.contains(missing), "{told}");
+        }
+        assert_eq!(of(source, "selection = \"random\"\n", role), Ok(()));
+        let assured = source.to_owned() + assures;
+        assert_eq!(of(&assured, asks, role), Ok(()));
+        // Elsewhere the gateway computes it.
+        let told = of(&assured, asks, "").expect_err("it is assured");
+        assert!(told.contains("`assures` is for a route whose"), "{told}");
+    }
+    assert_eq!(of(&of_owner, asks, role), Ok(()));
+    let told = of(&of_owner, asks, "").expect_err("it is assured");
+    assert!(told.contains("`assures` is for a route whose"), "{told}");
+    let both =
+        of_owner + "[routes.backends.policies.outbound]\nsecurity = { mechanism = \"none\" }\n";
+    let told = of(&both, asks, role).expect_err("it is secured twice");
+    assert!(
+        told.contains(
+            "`assures` is about messages that pass as they come, and `outbound` secures them"
+        ),
+        "{told}"
+    );
+}

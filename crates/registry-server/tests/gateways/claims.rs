@@ -333,3 +333,42 @@ async fn a_provider_whose_reports_stop_is_marked_and_chosen_by_no_old_claim() {
     running.abort();
     drop((p1, p2));
 }
+
+/// p2 publishes the access point of p1, and both have the policy of the route.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_publishes_the_access_point_of_another_one_hides_none_of_its_reports() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let p1 = reporting(&folder, address, "p1", |own| own).await;
+    let url = format!("http://{}/books", p1.address());
+    let p2 = provider(&folder, address, "p2", backend("p2"), &url).await;
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
+         balance = {{ selection = \"performance\" }}\n[routes.outbound]\n{}\
+         [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n",
+        table(address, "broker"),
+        endpoint("broker", "p1", "sign")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    let of = async |owner: &str| {
+        let name = format!("{url} (CN={owner})");
+        let members = backends(admin, "/books").await.into_iter();
+        let mut members = members.filter(|it| it["name"] == name.as_str());
+        members.next().unwrap_or_default()
+    };
+    until("both are known", async || {
+        backends(admin, "/books").await.len() == 2
+    })
+    .await;
+    until("what p1 reports is used", async || {
+        let (status, body) = call(broker, "/books").await;
+        assert_eq!(status, 200, "{body}");
+        of("p1").await["claimed_ms"].is_f64()
+    })
+    .await;
+    // The gateway of p2 serves no call, and so reports of none.
+    assert!(of("p2").await["claimed_ms"].is_null());
+    running.abort();
+    drop((p1, p2));
+}

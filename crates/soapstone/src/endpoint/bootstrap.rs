@@ -53,6 +53,11 @@ impl Conversation {
         attesters.any(|one| one.matches(&name)) && trust.may_know(&name, &attester.thumbprint)
     }
 
+    /// The plans of messages that begin one: of those that leave, and of those that arrive.
+    pub fn bootstrap(&self) -> (&OutboundPlan, &InboundPlan) {
+        (&self.bootstrap_outbound, &self.bootstrap_inbound)
+    }
+
     /// Whether the messages that begin it hide what both sides contribute to its key. Where they do
     /// not, they need TLS.
     pub fn hides_its_keys(&self) -> bool {

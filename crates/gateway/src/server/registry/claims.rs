@@ -1,7 +1,7 @@
 //! What providers report of themselves, as the choice among them takes it.
 //!
-//! The rule kept here: a report counts for a backend only if its owner alone has that access point.
-//! Otherwise one owner would tell how the provider of another one does.
+//! The rule kept here: a report counts for the backend of its owner alone. No owner tells how the
+//! provider of another one does, and none hides what that one reports.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
     let access_points = AccessPoints::of(found);
     let claimed: Vec<(&Provider, Claims)> = found
         .iter()
-        .filter_map(|provider| Some((provider, claims(provider, &access_points)?)))
+        .filter(|provider| access_points.is_alone(provider))
+        .filter_map(|provider| Some((provider, claims(provider)?)))
         .collect();
     for route in serving.routes.iter() {
         let balancer = route.balancer.as_ref();
@@ -28,9 +29,10 @@ pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
             continue;
         };
         balancer.source_answered();
+        let leads = |it: &Provider| balancer.id_of(&it.access_point, &it.owner.subject);
         for (provider, claims) in &claimed {
-            let doubted =
-                balancer.reported(&provider.access_point, &provider.owner.subject, claims);
+            let own = access_points.own_backend(provider, leads);
+            let doubted = own.and_then(|own| balancer.reported(own, claims));
             if let (Some(it), Some(agreements)) = (doubted, &serving.agreements) {
                 agreements.doubted(&route.name, &it.backend, it.seen, it.claimed);
             }
@@ -39,8 +41,8 @@ pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
 }
 
 /// What a provider that reports says of its times.
-fn claims(provider: &Provider, access_points: &AccessPoints<'_>) -> Option<Claims> {
-    if provider.state != State::Active || !access_points.is_alone(provider) {
+fn claims(provider: &Provider) -> Option<Claims> {
+    if provider.state != State::Active {
         return None;
     }
     let Figures {
@@ -130,10 +132,6 @@ mod tests {
         }
     }
 
-    fn reported(provider: &Provider, found: &[Provider]) -> Option<Claims> {
-        claims(provider, &AccessPoints::of(found))
-    }
-
     #[test]
     fn a_report_says_what_calls_took_and_nothing_of_those_that_were_none() {
         let own = provider("http://a/", "CN=p1");
@@ -146,7 +144,7 @@ mod tests {
             all: Some(claim(2_500, 9_000)),
             operations: vec![(Operation::of(b"{urn:b}get"), claim(1_000, 2_000))],
         };
-        assert_eq!(reported(&own, std::slice::from_ref(&own)), Some(expected));
+        assert_eq!(claims(&own), Some(expected));
     }
 
     /// Of a provider that has not reported in time the registry has its last figures.
@@ -157,35 +155,36 @@ mod tests {
                 state,
                 ..provider("http://a/", "CN=p1")
             };
-            assert_eq!(
-                reported(&own, std::slice::from_ref(&own)),
-                None,
-                "{state:?}"
-            );
+            assert_eq!(claims(&own), None, "{state:?}");
         }
     }
 
-    /// Owners choose their access points. One that says that of another owner reports for it.
+    /// Owners choose their access points. One that says that of another owner reports for a backend
+    /// of its own, and the reports of the other one count as before.
     #[test]
-    fn no_owner_reports_for_the_provider_of_another_one() {
+    fn no_owner_reports_for_the_provider_of_another_one_or_hides_its_reports() {
         let (own, other) = (
             provider("http://a/", "CN=p1"),
             provider("http://a/", "CN=p2"),
         );
-        let elsewhere = provider("http://b/", "CN=p2");
-        assert!(reported(&own, &[own.clone(), elsewhere]).is_some());
         // The name of a host is the same in any case.
-        let shouted = Provider {
-            access_point: "HTTP://A/".to_owned(),
-            ..other.clone()
-        };
+        let shouted = provider("HTTP://A/", "CN=p2");
         for other in [other, shouted] {
             let both = [own.clone(), other.clone()];
-            assert_eq!(
-                (reported(&own, &both), reported(&other, &both)),
-                (None, None)
-            );
+            let access_points = AccessPoints::of(&both);
+            let apart = |it: &Provider| Some(it.owner.subject.clone());
+            for one in &both {
+                assert!(access_points.is_alone(one));
+                let backend = access_points.own_backend(one, apart);
+                assert_eq!(backend.as_ref(), Some(&one.owner.subject));
+            }
         }
+        // An owner with two entries for one access point contradicts itself.
+        let mut again = own.clone();
+        again.binding_key = "uddi:again".to_owned();
+        let both = [own, again];
+        let access_points = AccessPoints::of(&both);
+        assert!(both.iter().all(|it| !access_points.is_alone(it)));
     }
 
     #[test]

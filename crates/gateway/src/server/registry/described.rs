@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use soapstone::policy::{
     CompileOptions, ExchangePolicies, ExchangePolicy, PolicyDocument, PolicyLimits, Selection,
-    SignatureReading, covers,
+    SignatureReading,
 };
-use soapstone::wss::Policy;
 use soapstone_registry::Provider;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -23,11 +22,11 @@ use tokio::time::Instant;
 use super::client::RegistryClient;
 use super::discovery::{is_usable, providers};
 use super::owners::AccessPoints;
+use super::weakness::{less_than_assured, weakness};
 use crate::config::source::{RegistrySource, SourceSpec};
 use crate::route::Route;
 use crate::route::balancer::Balancer;
 use crate::route::serving::Serving;
-use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::server::state::State;
 use crate::wire::fetch::{address, fetch};
 
@@ -203,7 +202,11 @@ fn judge(
         let signs = |one: &ExchangePolicy| one.response.signature().is_some();
         member.registered_signatures(!described.is_empty() && described.iter().all(signs));
         let endpoint = member.upstream.endpoint.as_deref();
-        let weaker = endpoint.and_then(|endpoint| weakness(endpoint, described));
+        let weaker = match (endpoint, &member.assured) {
+            (Some(endpoint), _) => weakness(&endpoint.endpoint, described),
+            (None, Some(assured)) => less_than_assured(assured, described),
+            (None, None) => None,
+        };
         if let (Some(why), Some(agreements)) = (weaker, &serving.agreements)
             && told.insert((route.clone(), backend.clone()))
         {
@@ -242,7 +245,7 @@ fn limits() -> PolicyLimits {
     limits
 }
 
-fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String> {
+pub(super) fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String> {
     let options = CompileOptions {
         // Nobody is weaker for the way in which names of suites are read.
         signatures: SignatureReading::Sha256,
@@ -255,60 +258,6 @@ fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String> {
         ExchangePolicies::One(exchange) => Ok(vec![*exchange]),
         ExchangePolicies::ByOperation(table) => Ok(table.agreements),
     }
-}
-
-/// In what some of these policies are weaker than all of the endpoint's: that of requests beside
-/// that of requests, and answers beside answers.
-fn weakness(endpoint: &OutboundEndpoint, described: &[ExchangePolicy]) -> Option<String> {
-    let requests: Vec<&Policy> = endpoint.endpoint.outbound().map(|it| it.policy()).collect();
-    let answers: Vec<&Policy> = endpoint.endpoint.inbound().map(|it| it.policy()).collect();
-    described.iter().find_map(|one| {
-        let of_requests = weaker_than_all(&one.request, &requests);
-        let of_answers = || weaker_than_all(&one.response, &answers);
-        let of_requests = of_requests.map(|why| format!("requests: {why}"));
-        of_requests.or_else(|| of_answers().map(|why| format!("answers: {why}")))
-    })
-}
-
-fn weaker_than_all(described: &Policy, agreed: &[&Policy]) -> Option<String> {
-    let mut why = None;
-    for one in agreed {
-        why = Some(weaker(described, one)?);
-    }
-    why
-}
-
-/// In what a policy is weaker than the one that was agreed on.
-fn weaker(described: &Policy, agreed: &Policy) -> Option<String> {
-    if let Some(agreed_signature) = agreed.signature() {
-        let Some(signature) = described.signature() else {
-            return Some("nothing is signed".to_owned());
-        };
-        let mut parts = agreed_signature.parts.iter();
-        let lacks = |part| !signature.parts.iter().any(|it| covers(it, part));
-        if let Some(part) = parts.find(|part| lacks(part)) {
-            return Some(format!("{part} is not signed"));
-        }
-    }
-    if let Some(agreed_encryption) = agreed.encryption() {
-        let Some(encryption) = described.encryption() else {
-            return Some("nothing is encrypted".to_owned());
-        };
-        let mut parts = agreed_encryption.parts.iter();
-        let lacks = |part| !encryption.parts.iter().any(|it| covers(&it.part, part));
-        if let Some(wanted) = parts.find(|wanted| lacks(&wanted.part)) {
-            return Some(format!("{} is not encrypted", wanted.part));
-        }
-        // The strongest that is described against the weakest that was agreed on.
-        let strongest = described.suite.data.iter().map(|it| it.strength()).max();
-        let weakest = agreed.suite.data.iter().map(|it| it.strength()).min();
-        if let (Some(bits), Some(least)) = (strongest, weakest)
-            && bits < least
-        {
-            return Some(format!("encryption of {bits} bits, agreed {least}"));
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -331,94 +280,6 @@ mod tests {
         let user = read("http://a@127.0.0.1:8/".to_owned(), own).await;
         let why = user.map(|_| ()).expect_err("a user");
         assert_eq!(why, "the URL cannot be asked: it has a user");
-    }
-
-    fn policy(suite: &str, parts: &str) -> Policy {
-        let token = |name: &str| {
-            format!(
-                "<s:{name}><p:Policy><s:X509Token s:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/Always\">\
-                 <p:Policy><s:WssX509V3Token10/></p:Policy></s:X509Token></p:Policy></s:{name}>"
-            )
-        };
-        let text = format!(
-            "<p:Policy xmlns:p=\"http://www.w3.org/ns/ws-policy\" xmlns:s=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\">\
-             <s:AsymmetricBinding><p:Policy>{}{}<s:AlgorithmSuite><p:Policy><s:{suite}/></p:Policy></s:AlgorithmSuite>\
-             <s:IncludeTimestamp/></p:Policy></s:AsymmetricBinding>{parts}</p:Policy>",
-            token("InitiatorToken"),
-            token("RecipientToken")
-        );
-        let mut found = policies(text.into_bytes()).expect("it compiles");
-        found.swap_remove(0).response
-    }
-
-    #[test]
-    fn a_policy_is_weaker_where_a_part_or_a_bit_is_missing() {
-        let (signed, encrypted) = (
-            "<s:SignedParts><s:Body/></s:SignedParts>",
-            "<s:EncryptedParts><s:Body/></s:EncryptedParts>",
-        );
-        let both = [signed, encrypted].concat();
-        let header =
-            "<s:SignedParts><s:Body/><s:Header Name=\"To\" Namespace=\"urn:a\"/></s:SignedParts>";
-        let nothing = policies(b"<p:Policy xmlns:p=\"http://www.w3.org/ns/ws-policy\"/>".to_vec());
-        let nothing = nothing.expect("it compiles").swap_remove(0).response;
-        let agreed = policy("Basic256", &both);
-        assert_eq!(
-            weaker(&nothing, &agreed).as_deref(),
-            Some("nothing is signed")
-        );
-        for (suite, parts, expected) in [
-            ("Basic256", both.as_str(), None),
-            ("Basic256", signed, Some("nothing is encrypted")),
-            ("Basic256", encrypted, Some("Body is not signed")),
-            (
-                "Basic128",
-                both.as_str(),
-                Some("encryption of 128 bits, agreed 256"),
-            ),
-        ] {
-            let found = weaker(&policy(suite, parts), &agreed);
-            assert_eq!(found.as_deref(), expected, "{suite} {parts}");
-        }
-        // More than agreed is not weaker, and less is.
-        let more = policy("Basic256", header);
-        let less = policy("Basic256", signed);
-        assert_eq!(weaker(&more, &less), None);
-        let found = weaker(&less, &more).expect("it is weaker");
-        assert!(
-            found.contains("To") && found.ends_with("is not signed"),
-            "{found}"
-        );
-    }
-
-    /// Whoever signs or encrypts all headers does so with each.
-    #[test]
-    fn a_policy_that_covers_all_headers_is_no_weaker_than_one_that_names_some() {
-        let named = "<s:Body/><s:Header Name=\"To\" Namespace=\"urn:a\"/>";
-        let of_namespace = "<s:Body/><s:Header Namespace=\"urn:a\"/>";
-        let of_another = "<s:Body/><s:Header Namespace=\"urn:b\"/>";
-        let both = |parts: &str| {
-            let (signed, encrypted) = ("SignedParts", "EncryptedParts");
-            let signed = format!("<s:{signed}>{parts}</s:{signed}>");
-            policy(
-                "Basic256",
-                &format!("{signed}<s:{encrypted}>{parts}</s:{encrypted}>"),
-            )
-        };
-        assert_eq!(weaker(&both(of_namespace), &both(named)), None);
-        for (described, agreed) in [(of_another, named), (named, of_namespace)] {
-            assert!(weaker(&both(described), &both(agreed)).is_some());
-        }
-        let signed = |parts: &str| {
-            policy(
-                "Basic256",
-                &format!("<s:SignedParts>{parts}</s:SignedParts>"),
-            )
-        };
-        for agreed in [named, of_namespace, of_another, "", "<s:Body/>"] {
-            assert_eq!(weaker(&signed(""), &signed(agreed)), None, "{agreed}");
-        }
-        assert!(weaker(&signed(of_namespace), &signed("")).is_some());
     }
 
     fn provider(access_point: &str, owner: &str) -> Provider {
@@ -445,7 +306,7 @@ mod tests {
     }
 
     /// Owners choose their access points. One that says that of another owner tells nothing of it,
-    /// and hides nothing of one that has a policy of its own.
+    /// and hides nothing of one that has a backend of its own.
     #[test]
     fn no_owner_is_judged_by_the_policy_of_another_one() {
         let own = provider("http://a/", "CN=p1");

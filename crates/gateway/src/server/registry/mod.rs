@@ -16,6 +16,7 @@ mod known;
 mod lookup;
 mod owners;
 mod registrar;
+mod weakness;
 
 pub(super) use calls::{log_calls, log_last_calls};
 pub(crate) use client::RegistryClient;

@@ -1,7 +1,8 @@
 //! Who has the access points that a registry tells of.
 //!
-//! The rule kept here: owners choose their access points, and a service that several of them claim
-//! is nobody's for that. Access points are compared as the URLs that backends are asked at.
+//! The rule kept here: owners choose their access points, and each has a backend of its own for
+//! one. What may be the backend of two is nobody's. Access points are compared as the URLs that
+//! backends are asked at.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,7 @@ impl<'p> AccessPoints<'p> {
         Self { of }
     }
 
-    /// The other ones with the access point of a provider.
+    /// The other entries with the access point of a provider.
     fn others(&self, provider: &Provider) -> impl Iterator<Item = &'p Provider> {
         let url = backend_url(&provider.access_point).ok();
         let all = url.and_then(|url| self.of.get(&url));
@@ -37,9 +38,10 @@ impl<'p> AccessPoints<'p> {
         })
     }
 
-    /// Whether an entry is the only one with its access point.
+    /// Whether an entry is the only one of its owner with its access point.
     pub(super) fn is_alone(&self, provider: &Provider) -> bool {
-        self.others(provider).next().is_none()
+        let mut others = self.others(provider);
+        !others.any(|other| other.owner == provider.owner)
     }
 
     /// The backend of a provider, unless one of another owner may be the same. `leads` says which
