@@ -113,3 +113,47 @@ fn what_cannot_be_reported_is_told() {
         .run("lab report empty.jsonl")
         .fails("not one line was read");
 }
+
+/// A line of a pretended run of the architecture: calls that were lost when a provider was killed.
+fn lost(calls: f64) -> String {
+    let figures = format!(
+        r#""n":2,"best":{calls},"mean":{calls},"median":{calls},"p95":{calls},"p99":{calls},"worst":{calls},"stdev":0.0,"mean_interval":[{calls},{calls}],"median_interval":[{calls},{calls}]"#
+    );
+    format!(
+        r#"{{"study":"wsarch","experiment":3,"shown_in":"killed","at":{{"clients":"6"}},"stack":"soapstone","arm":"bridge","quantity":"lost","figures":{{{figures}}},"samples":[{calls},{calls}]}}
+"#
+    )
+}
+
+#[test]
+fn a_bar_stands_beside_its_figure_and_one_that_is_missed_is_a_failure() {
+    let folder = Folder::new();
+    folder.write("met/lines.jsonl", lost(0.0));
+    let told = folder.run("lab report met --bars").succeeds();
+    let row = |text: &str| {
+        let row = text
+            .lines()
+            .find(|line| line.contains("no idempotent call is lost"));
+        row.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let met = row(told.text());
+    for part in ["wsarch/3", "soapstone", "0 calls", "met"] {
+        assert!(met.contains(part), "{met}");
+    }
+    // A bar of an experiment that was not run is neither met nor missed.
+    let other = told.text();
+    let other = other
+        .lines()
+        .find(|line| line.contains("below its security needs"));
+    assert!(
+        other.is_some_and(|line| line.ends_with("not measured")),
+        "{other:?}"
+    );
+    folder.write("missed/lines.jsonl", lost(3.0));
+    let told = folder.run("lab report missed --bars");
+    let told = told.fails("1 of 17 bars are missed");
+    assert!(row(told.text()).ends_with("missed"), "{}", told.text());
+    folder.write("another/lines.jsonl", line("none", 1_000.0));
+    let told = folder.run("lab report another --bars");
+    told.fails("no bar was measured");
+}

@@ -6,6 +6,7 @@
 //! from a line or from the paper, and so the same lines make the same page, byte for byte.
 
 mod absent;
+mod bars;
 mod claims;
 mod conclusions;
 mod counted;
@@ -27,6 +28,7 @@ mod words;
 
 use crate::studies;
 use crate::study::{Record, Study};
+pub use bars::{Bar, Reached};
 use claims::Headline;
 use conclusions::Judged;
 use shown::Shown;
@@ -118,6 +120,12 @@ impl<'r> Report<'r> {
         let mut shown = self.shown.iter();
         let shown = shown.find(|it| it.study.name == studies::DESIGN.name)?;
         (!shown.series.is_empty()).then(|| designed::text(shown))
+    }
+
+    /// Our own goals, each beside what was measured. One of a study of which these runs have no
+    /// line is left out.
+    pub fn bars(&self) -> Vec<Bar> {
+        bars::bars(self.judged.iter())
     }
 
     /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as

@@ -12,7 +12,7 @@ use soapstone::wss::Mechanism;
 
 use crate::papers::Numbers;
 use crate::study::{
-    Arm, Asks, Call, Conclusion, Estimate, Experiment, Factor, Figure, Level, Measure, Of,
+    Arm, Asks, Call, Conclusion, Estimate, Experiment, Factor, Figure, GOAL, Level, Measure, Of,
     Operation, Point, Procedure, Quantity, Setup, Shows, Stack, Study, Trial,
 };
 
@@ -203,7 +203,7 @@ pub const WSARCH: &Study = &Study {
 const ALONE: &[(&str, &str)] = &[("clients", "1")];
 
 /// Where the bars stand.
-const BAR: &str = "a goal of ours";
+const BAR: &str = GOAL;
 
 const TIME: Measure = Measure::Itself(Quantity::Time, Estimate::Median);
 const TAIL: Measure = Measure::Itself(Quantity::Tail, Estimate::Median);

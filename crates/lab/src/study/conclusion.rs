@@ -29,6 +29,9 @@ pub struct Conclusion {
     pub but: &'static str,
 }
 
+/// Where a conclusion stands that is no paper's: a bar of ours, that figures are held against.
+pub(crate) const GOAL: &str = "a goal of ours";
+
 impl Conclusion {
     /// Those of several lists as one list.
     ///
@@ -47,6 +50,11 @@ impl Conclusion {
         }
         assert!(at == N, "as many conclusions as the lists have together");
         all
+    }
+
+    /// Whether it is a goal of ours.
+    pub(crate) fn is_goal(&self) -> bool {
+        self.place == GOAL
     }
 
     /// What a paper says in a place, and the figure of an experiment that is asked.

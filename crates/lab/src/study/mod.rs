@@ -28,6 +28,7 @@ mod weight;
 pub use crate::statistics::Figures;
 pub use bench::{Bench, NoCall, Sizes};
 pub use call::{Call, Operation, Sensor, Source, Stack, Step};
+pub(crate) use conclusion::GOAL;
 pub use conclusion::{Asks, Conclusion, Grows, Measure, Of};
 pub use condition::{Condition, Link, Outages, Round};
 pub use design::{Design, NoDesign};

@@ -3,13 +3,15 @@
 //! The rule kept here: the page and the files beside it are written completely, or the failure is
 //! told.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use soapstone_lab::report::{Report, Run};
+use soapstone_lab::report::{Bar, Reached, Report, Run};
 use soapstone_lab::{studies, study};
 
 use crate::failure::Failure;
 use crate::files;
+use crate::table::{Align, Table};
 
 /// Where runs are kept, unless a folder is named.
 pub(super) const RESULTS: &str = "lab-results";
@@ -32,12 +34,16 @@ pub struct ReportArguments {
     /// Tables in Markdown instead of a page
     #[arg(long)]
     markdown: bool,
+    /// The bars alone, each beside what was measured; the exit code is 1 where one is missed
+    #[arg(long, conflicts_with_all = ["markdown", "output"])]
+    bars: bool,
 }
 
 /// Writes the report.
 ///
 /// # Errors
-/// There is nothing to report, a line is none of a study's, or a file cannot be written.
+/// There is nothing to report, a line is none of a study's, a file cannot be written, or a bar that
+/// was asked for is missed.
 pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let runs = runs(&arguments.runs)?;
     let report = Report::of(studies::WITH_OWN, &runs);
@@ -46,6 +52,9 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
             Failure::new("there is nothing to report: not one line was read")
                 .with_hint("soapstone lab run all --quick"),
         );
+    }
+    if arguments.bars {
+        return held(&report.bars());
     }
     let to_standard_output = |path: &Path| path == Path::new("-");
     let output = arguments.output.as_deref();
@@ -57,6 +66,46 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         return files::print(report.html(&beside(Path::new(PAGE))));
     }
     write(&report, page)
+}
+
+/// Prints bars, each beside what was measured.
+///
+/// # Errors
+/// One is missed, or there is none.
+fn held(bars: &[Bar]) -> Result<(), Failure> {
+    let mut table = Table::new([
+        ("experiment", Align::Left),
+        ("goal", Align::Left),
+        ("stack", Align::Left),
+        ("bar", Align::Left),
+        ("measured", Align::Left),
+        ("", Align::Left),
+    ]);
+    for bar in bars {
+        table.row([
+            bar.experiment.clone(),
+            bar.says.to_owned(),
+            bar.stack.clone(),
+            bar.bar.clone(),
+            bar.measured.clone(),
+            bar.reached.words().to_owned(),
+        ]);
+    }
+    files::print(
+        table
+            .emphasized(std::io::stdout().is_terminal())
+            .to_string(),
+    )?;
+    let count = |reached| bars.iter().filter(|it| it.reached == reached).count();
+    match (count(Reached::Missed), count(Reached::Met)) {
+        (0, 0) => Err(Failure::new("no bar was measured")
+            .with_hint("soapstone lab run wsarch --quick --keep wsarch")),
+        (0, _) => Ok(()),
+        (missed, _) => Err(Failure::new(format_args!(
+            "{missed} of {} bars are missed",
+            bars.len()
+        ))),
+    }
 }
 
 /// Writes the page, and plots and values beside it.

@@ -3,10 +3,11 @@
 //! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper
 //! speaks against it.
 
+use super::super::bars::{self, Reached};
 use super::super::conclusions::{self, Judged, Kind as Became, Verdict};
 use super::super::{Report, words};
 use super::{Cell, Kind, Table};
-use crate::study::{Stack, Study};
+use crate::study::{Conclusion, Stack, Study};
 
 /// The conclusions of a study: one row for each; `None`, if the study was not run.
 pub(in super::super) fn conclusions(report: &Report<'_>, study: &Study) -> Option<Table> {
@@ -35,7 +36,11 @@ pub(in super::super) fn conclusions(report: &Report<'_>, study: &Study) -> Optio
         let mut row = vec![says];
         row.extend(stacks.iter().map(|stack| {
             let found = it.stacks.iter().find(|it| it.0 == *stack);
-            found.map_or_else(|| Cell::text(Became::NotMeasured.words()), |it| cell(&it.1))
+            let not_measured = || Cell::text(Became::NotMeasured.words());
+            found.map_or_else(not_measured, |it| match conclusion.is_goal() {
+                true => reached(conclusion, &it.1),
+                false => cell(&it.1),
+            })
         }));
         row.push(cell(&it.paper));
         row
@@ -79,6 +84,18 @@ fn stacks(judged: &[&Judged]) -> Vec<Stack> {
     stacks.sort_unstable();
     stacks.dedup();
     stacks
+}
+
+/// A goal of ours: its bar stands beside the figure.
+fn reached(goal: &Conclusion, verdict: &Verdict) -> Cell {
+    let kind = match Reached::of(verdict.kind) {
+        Reached::Met => Kind::Good,
+        Reached::Missed => Kind::Bad,
+        Reached::NotToldApart | Reached::NotMeasured => Kind::Text,
+    };
+    let words = Reached::of(verdict.kind).words();
+    let small = format!("{}; the bar: {}", verdict.told, bars::bar(goal));
+    Cell::new(kind, words).with_small(small)
 }
 
 fn cell(verdict: &Verdict) -> Cell {
