@@ -50,7 +50,8 @@ pub use affinity::Affinity;
 pub use agreement::{
     Admission, Agreement, AgreementEvent, AgreementStatus, AgreementTerms, Asked, Class,
     ClientTerms, Excess, Exclusion, Moment, Obligation, ProviderStatus, ProviderTerms,
-    ResponseTime, Served, Share, Standing, Validity, Violation, Window, admit,
+    ResponseTime, Served, ServedCounts, Share, Standing, Validity, Violation, Window, admit,
+    admit_by,
 };
 pub use bucket::Bucket;
 pub use claims::{Claim, Claims};

@@ -27,6 +27,11 @@ impl Rate {
         Duration::from_nanos(self.each)
     }
 
+    /// The time for as many as may come at once.
+    pub fn depth(self) -> Duration {
+        Duration::from_nanos(self.depth)
+    }
+
     /// How many may come at once.
     pub fn burst(self) -> u64 {
         self.depth / self.each

@@ -1,4 +1,5 @@
-//! What a deployment remembers between messages: replay marks and security contexts.
+//! What a deployment remembers between messages: replay marks, security contexts, and how many
+//! requests it let in.
 //!
 //! [`MemoryReplay`] and [`MemoryContexts`] are for a process that serves many messages,
 //! [`FileReplay`] for calls of the command line that share what they have seen, [`RedisReplay`] and
@@ -12,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod breaker;
+mod buckets;
 mod canary;
 mod cancellers;
 mod certificates;
@@ -38,8 +40,10 @@ mod shares;
 mod stores;
 mod tallies;
 pub mod tls_revocation;
+mod windows;
 
 pub use breaker::Breaker;
+pub use buckets::RedisBuckets;
 pub use contexts::RedisContexts;
 pub use conversations::Contexts;
 pub use error::StoreError;
@@ -50,3 +54,4 @@ pub use memory_contexts::MemoryContexts;
 pub use problem::StoreProblem;
 pub use replay::Replay;
 pub use stores::{DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, DEFAULT_SHARE, Stores};
+pub use windows::{Added, RedisWindows, WindowCounts, WindowEnd};

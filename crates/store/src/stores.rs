@@ -11,6 +11,7 @@ use soapstone::config::{
     ReplayStoreConfig, StoreConfig, StoreLogin, StoreTlsConfig,
 };
 
+use crate::buckets::RedisBuckets;
 use crate::canary::Canary;
 use crate::contexts::RedisContexts;
 use crate::conversations::Contexts;
@@ -23,6 +24,7 @@ use crate::problem::StoreProblem;
 use crate::remote::{Remote, Unanswered};
 use crate::replay::Replay;
 use crate::sealing::{Opener, SealKeys};
+use crate::windows::RedisWindows;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.
 ///
@@ -114,6 +116,25 @@ impl Stores {
                 Ok(Contexts::Redis(RedisContexts::new(canary)))
             }
         }
+    }
+
+    /// The token buckets that processes share in a store. Whether it answers is not asked here.
+    ///
+    /// # Errors
+    ///
+    /// When the keys and certificates for TLS cannot be used.
+    pub fn buckets(&self, store: &StoreConfig) -> Result<RedisBuckets, StoreError> {
+        Ok(RedisBuckets::new(self.remote(store)?, &store.prefix))
+    }
+
+    /// The windows of calls that processes measure together in a store. Whether it answers is not
+    /// asked here.
+    ///
+    /// # Errors
+    ///
+    /// When the keys and certificates for TLS cannot be used.
+    pub fn windows(&self, store: &StoreConfig) -> Result<RedisWindows, StoreError> {
+        Ok(RedisWindows::new(self.remote(store)?, &store.prefix))
     }
 
     /// The problems of all shared stores that were opened, for those who ask whether this process

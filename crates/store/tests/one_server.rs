@@ -1,10 +1,14 @@
 //! Replay marks and security contexts in a single Redis.
 
+#[path = "one_server/buckets.rs"]
+mod buckets;
 #[path = "one_server/clocks.rs"]
 mod clocks;
 mod servers;
 #[path = "one_server/waiting.rs"]
 mod waiting;
+#[path = "one_server/windows.rs"]
+mod windows;
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};

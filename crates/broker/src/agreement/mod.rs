@@ -15,6 +15,7 @@ mod status;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod together;
 mod violation;
 mod window;
 
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::bucket::Bucket;
+use crate::rate::Rate;
 
 pub use status::{AgreementStatus, ProviderStatus};
 pub use terms::{
@@ -30,8 +32,8 @@ pub use terms::{
     Validity, Window,
 };
 pub use violation::{AgreementEvent, Excess, Obligation, Violation};
-pub use window::Served;
 use window::{AskedWindow, ServedWindow};
+pub use window::{Served, ServedCounts};
 
 /// Most backends that one agreement knows: those of a route, and some that have gone.
 const MOST_BACKENDS: usize = 1024;
@@ -44,6 +46,8 @@ pub struct Agreement {
     /// bucket if its rate is the same.
     bucket: Arc<Bucket>,
     state: Arc<Mutex<State>>,
+    /// Windows of calls that providers served end elsewhere.
+    is_judged_together: bool,
 }
 
 #[derive(Debug, Default)]
@@ -156,21 +160,39 @@ pub fn admit<'a>(
     asked: &Asked<'_>,
     now: Moment,
 ) -> (Admission, Vec<AgreementEvent>) {
+    let take = |agreement: &Agreement, rate| {
+        let taken = agreement.take(rate, now.at);
+        taken.map_err(|wait| Excess::Rate { wait })
+    };
+    admit_by(agreements, asked, now, take)
+}
+
+/// The same, where somebody else has the buckets: `take` takes a token of an agreement with that
+/// rate. It is asked last, so that what is refused for another reason costs nothing.
+pub fn admit_by<'a>(
+    agreements: impl IntoIterator<Item = &'a Arc<Agreement>>,
+    asked: &Asked<'_>,
+    now: Moment,
+    mut take: impl FnMut(&Agreement, Rate) -> Result<(), Excess>,
+) -> (Admission, Vec<AgreementEvent>) {
     let mut nearest: Option<(&Arc<Agreement>, Excess)> = None;
     // One of them may let in what the client has sent.
-    let mut is_unproven = false;
+    let mut is_uncertain = false;
     let in_force = agreements
         .into_iter()
         .filter(|agreement| agreement.terms.is_in_force(now.unix));
     for agreement in in_force {
-        let excess = match agreement.check(asked, now) {
+        let checked = agreement.check(asked);
+        let rate = agreement.terms.of_client.rate;
+        let admitted = checked.and_then(|()| rate.map_or(Ok(()), |rate| take(agreement, rate)));
+        let excess = match admitted {
             Ok(()) => {
                 let events = agreement.count(false, None, now);
                 return (Admission::Under(Arc::clone(agreement)), events);
             }
             Err(excess) => excess,
         };
-        is_unproven |= excess == Excess::Unproven;
+        is_uncertain |= matches!(excess, Excess::Unproven | Excess::Unknown);
         let is_nearer = match (&nearest, &excess) {
             (None, _) => true,
             (Some((_, Excess::Rate { wait })), Excess::Rate { wait: other }) => other < wait,
@@ -183,7 +205,7 @@ pub fn admit<'a>(
     match nearest {
         None => (Admission::Free, Vec::new()),
         Some((agreement, excess)) => {
-            let unmet = excess.obligation().filter(|_| !is_unproven);
+            let unmet = excess.obligation().filter(|_| !is_uncertain);
             let events = agreement.count(true, unmet, now);
             let agreement = Arc::clone(agreement);
             (Admission::Refused { agreement, excess }, events)
@@ -198,6 +220,7 @@ impl Agreement {
             terms,
             bucket: Arc::default(),
             state: Arc::default(),
+            is_judged_together: false,
         }
     }
 
@@ -231,6 +254,7 @@ impl Agreement {
             terms,
             bucket,
             state: Arc::clone(&former.state),
+            is_judged_together: false,
         };
         (next, events)
     }
@@ -240,8 +264,23 @@ impl Agreement {
         &self.terms
     }
 
-    /// Whether it lets a request in. The token of one that it lets in is taken.
-    fn check(&self, asked: &Asked<'_>, now: Moment) -> Result<(), Excess> {
+    /// Takes a token of its own bucket.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait for one.
+    pub fn take(&self, rate: Rate, now: Instant) -> Result<(), Duration> {
+        self.bucket.take(rate, now)
+    }
+
+    /// Takes a token of its own bucket, or what there is of one: a bucket that others share let the
+    /// request in.
+    pub fn drain(&self, rate: Rate, now: Instant) {
+        self.bucket.drain(rate, now);
+    }
+
+    /// Whether a request is what was agreed on, but for how many there are.
+    fn check(&self, asked: &Asked<'_>) -> Result<(), Excess> {
         let client = &self.terms.of_client;
         let is_named = |name: &String| {
             let operation = asked.operation;
@@ -259,14 +298,7 @@ impl Agreement {
         if client.bytes.is_some_and(|most| asked.bytes > most) {
             return Err(Excess::Size);
         }
-        match client.rate {
-            // Last, so that what is refused for another reason costs nothing.
-            Some(rate) => {
-                let taken = self.bucket.take(rate, now.at);
-                taken.map_err(|wait| Excess::Rate { wait })
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Counts a request, and the obligation that it does not meet.
@@ -359,6 +391,9 @@ impl Agreement {
     }
 
     fn close_served(&self, state: &mut State, now: Moment, events: &mut Vec<AgreementEvent>) {
+        if self.is_judged_together {
+            return;
+        }
         let State {
             providers,
             violations,

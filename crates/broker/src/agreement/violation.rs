@@ -127,6 +127,8 @@ pub enum Excess {
     Unproven,
     /// It is larger than agreed.
     Size,
+    /// Nobody can tell how many the client has sent: who counts them is away.
+    Unknown,
     /// The client has sent as many as agreed.
     Rate {
         /// How long to wait for the next one.
@@ -139,7 +141,7 @@ impl Excess {
     pub fn obligation(&self) -> Option<Obligation> {
         match self {
             Self::Operation => Some(Obligation::Operation),
-            Self::Unproven => None,
+            Self::Unproven | Self::Unknown => None,
             Self::Size => Some(Obligation::Size),
             Self::Rate { .. } => Some(Obligation::Rate),
         }
@@ -150,6 +152,7 @@ impl Excess {
         match self {
             Self::Operation | Self::Unproven => "agreement-operation",
             Self::Size => "agreement-size",
+            Self::Unknown => "agreement-unknown",
             Self::Rate { .. } => "agreement-rate",
         }
     }

@@ -29,6 +29,21 @@ pub enum Served<'a> {
     Left(Duration),
 }
 
+/// What was counted of the calls that a backend served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServedCounts {
+    /// Calls.
+    pub calls: u64,
+    /// Those of them that were not answered in time.
+    pub late: u64,
+    /// Those of them that were not answered.
+    pub failed: u64,
+    /// Those of them whose answer was weaker than agreed.
+    pub weak: u64,
+    /// Why the last weak answer was one.
+    pub weakness: String,
+}
+
 /// Calls that a provider served.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServedWindow {
@@ -93,6 +108,33 @@ impl ServedWindow {
         self.calls = self.calls.saturating_add(1);
         self.late = self.late.saturating_add(u64::from(late));
         self.failed = self.failed.saturating_add(u64::from(failed));
+    }
+
+    /// Adds what was counted apart.
+    pub(crate) fn add(&mut self, counts: &ServedCounts, now: Moment) {
+        self.begun.get_or_insert(now);
+        for (own, more) in [
+            (&mut self.calls, counts.calls),
+            (&mut self.late, counts.late),
+            (&mut self.failed, counts.failed),
+            (&mut self.weak, counts.weak),
+        ] {
+            *own = own.saturating_add(more);
+        }
+        if counts.weak > 0 {
+            self.weakness.clone_from(&counts.weakness);
+        }
+    }
+
+    /// What was counted.
+    pub(crate) fn counts(self) -> ServedCounts {
+        ServedCounts {
+            calls: self.calls,
+            late: self.late,
+            failed: self.failed,
+            weak: self.weak,
+            weakness: self.weakness,
+        }
     }
 
     pub(crate) fn is_full(&self, window: Window, now: Moment) -> bool {

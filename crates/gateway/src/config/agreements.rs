@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone::config::{
     ConversationStoreConfig, Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem,
-    ReplayStoreConfig, Surroundings, Table, Warning,
+    ReplayStoreConfig, StoreConfig, Surroundings, Table, Warning, WhenUnavailable,
 };
 use soapstone::crypto::{DistinguishedName, Identity};
 use soapstone_broker::{
@@ -40,6 +40,9 @@ pub(crate) struct AgreementsSpec {
     pub(crate) records: PathBuf,
     /// Whose key signs them.
     pub(crate) identity: Arc<Identity>,
+    /// Where requests are counted together with those at other gateways, and what is done while
+    /// that does not answer.
+    pub(crate) store: Option<(Box<StoreConfig>, WhenUnavailable)>,
 }
 
 /// One agreement.
@@ -112,8 +115,10 @@ pub(super) fn read_agreements(
         table.missing("identity", IDENTITY);
     }
     let identity = table.table("identity").and_then(read_identity);
+    let store = read_store(&mut table);
     let outer = table.document();
     table.finish();
+    let is_shared = matches!(store, Some(Some(_)));
     let files = files?;
     if files.len() > MOST_AGREEMENTS {
         let message = format!("`files` has at most {MOST_AGREEMENTS} entries");
@@ -140,7 +145,9 @@ pub(super) fn read_agreements(
     }
     for agreement in &read {
         demand_route(outer, agreement, routes);
-        warn_of_others(outer, agreement, routes);
+        if !is_shared {
+            warn_of_others(outer, agreement, routes);
+        }
         warn_of_validity(outer, agreement, Timestamp::now());
     }
     let agreements: Vec<AgreementSpec> = read.into_iter().map(|read| read.spec).collect();
@@ -148,7 +155,31 @@ pub(super) fn read_agreements(
         agreements,
         records: records?.value,
         identity: Arc::new(identity?),
+        store: match store {
+            // What is wrong with it has been reported.
+            Some(store) => Some(store?),
+            None => None,
+        },
     })
+}
+
+/// Reads where requests are counted together, if they are.
+fn read_store(table: &mut Table<'_>) -> Option<Option<(Box<StoreConfig>, WhenUnavailable)>> {
+    let choices = [
+        ("refuse", WhenUnavailable::Refuse),
+        ("accept", WhenUnavailable::Accept),
+    ];
+    let when_unavailable = table.choice("when_unavailable", &choices);
+    if let (Some(when_unavailable), false) = (&when_unavailable, table.has("store")) {
+        table.report_with_hint(
+            when_unavailable.place,
+            "`when_unavailable` is about a `store`, and there is none",
+            "name the Redis that the gateways share: store = { url = \"redis://127.0.0.1:6379\" }",
+        );
+    }
+    let when_unavailable = when_unavailable.map(|it| it.value).unwrap_or_default();
+    let store = table.table("store").map(StoreConfig::read)?;
+    Some(store.map(|store| (Box::new(store), when_unavailable)))
 }
 
 fn read_identity(mut table: Table<'_>) -> Option<Identity> {
@@ -578,7 +609,7 @@ fn warn_of_others(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec
         terms.name
     );
     let problem = Problem::new(&agreement.file, agreement.places.name, message);
-    let hint = "divide `rate` and `burst` by the number of gateways; windows and exclusions are of each gateway";
+    let hint = "name the store in [agreements]: store = { url = \"redis://…\" }; or divide `rate` and `burst` by the number of gateways";
     document.warn(Warning {
         name: "agreement-not-shared",
         problem: problem.with_hint(hint),

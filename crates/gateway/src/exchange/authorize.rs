@@ -13,7 +13,7 @@ use soapstone::xml::{Buffers, Element, Limits};
 
 use super::open::Opened;
 use super::steps::EndpointError;
-use crate::route::agreements::Agreements;
+use crate::route::agreements::{Admitting, Agreements};
 use crate::route::roles::{Asked, Proven, Roles};
 use crate::route::serving::Serving;
 
@@ -46,9 +46,9 @@ impl Authorities {
     }
 }
 
-/// Whether roles let a request through that was opened, and under which agreement it is. `said` are
-/// the actions that the client says beside the message, and `limits` are those that it was opened
-/// with.
+/// Whether roles let a request through that was opened, and under which agreement it is. Where
+/// gateways count together, it comes back whom to ask for that. `said` are the actions that the
+/// client says beside the message, and `limits` are those that it was opened with.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(super) fn authorize(
     said: &[String],
     limits: &Limits,
     buffers: &mut Buffers,
-) -> Result<(), EndpointError> {
+) -> Result<Option<Admitting>, EndpointError> {
     let Authorities {
         route,
         roles,
@@ -87,11 +87,15 @@ pub(super) fn authorize(
         let decided = roles.decide(&asked, jiff::Timestamp::now());
         decided.map_err(EndpointError::Denied)?;
     }
-    if let Some(agreements) = agreements {
+    let Some(agreements) = agreements else {
+        return Ok(None);
+    };
+    let asks = agreements.asks(&asked);
+    if asks.is_none() {
         let admitted = agreements.admit(&asked);
         opened.agreement = admitted.map_err(EndpointError::OverAgreement)?;
     }
-    Ok(())
+    Ok(asks)
 }
 
 /// Whether roles let a request for an assertion through. The token service has answered or refused

@@ -300,6 +300,7 @@ impl<'c> Reporter<'c> {
                     Excess::Operation | Excess::Unproven => Cause::NotAllowed,
                     Excess::Size => Cause::TooLarge,
                     Excess::Rate { .. } => Cause::TooMany,
+                    Excess::Unknown => Cause::Busy,
                 };
                 let wait = over.wait();
                 let response = self.fail(version, cause, over.excess.name(), over.detail);

@@ -22,7 +22,7 @@ use super::package::unpack;
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::{Forward, Plain, secure};
-use super::steps::read_request;
+use super::steps::{EndpointError, read_request};
 use super::working::{SMALL_MESSAGE, done, work};
 use crate::config::direction::Direction;
 use crate::route::Route;
@@ -175,8 +175,15 @@ async fn prepare(
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
         if let Some(authorities) = &authorities {
-            let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());
-            authorize(authorities, &mut opened, &claimed, limits, buffers)?;
+            let admitting = {
+                let limits = opening.endpoint.limits();
+                let buffers = &mut desk.workspace().buffers();
+                authorize(authorities, &mut opened, &claimed, limits, buffers)?
+            };
+            if let Some(admitting) = admitting {
+                let asked = Box::pin(desk.workspace().ask_driver(|| admitting.admit()));
+                opened.agreement = asked.await.map_err(EndpointError::OverAgreement)?;
+            }
         }
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,

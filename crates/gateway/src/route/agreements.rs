@@ -13,9 +13,12 @@ use std::time::Duration;
 use soapstone::crypto::{Certificate, DistinguishedName};
 use soapstone::wss::Attester;
 use soapstone_broker::{
-    Admission, Agreement, AgreementStatus, Class, Excess, Needs, Served, Standing, admit,
+    Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Needs, Served, Standing,
+    admit, admit_by,
 };
 use tokio::time::Instant;
+
+use super::together::Together;
 
 use super::roles::{Asked, Proven, fit};
 use crate::config::agreements::AgreementsSpec;
@@ -25,6 +28,8 @@ use crate::observe::violations::{Violations, moment};
 pub(crate) struct Agreements {
     all: Vec<InUse>,
     violations: Arc<Violations>,
+    /// Where requests are counted together with those at other gateways.
+    shared: Option<Together>,
 }
 
 /// One of them.
@@ -32,6 +37,56 @@ struct InUse {
     client: DistinguishedName,
     provider: Option<DistinguishedName>,
     agreement: Arc<Agreement>,
+}
+
+/// What agreements are asked about a request.
+struct Requested {
+    /// Which are those of its client.
+    own: Vec<usize>,
+    operation: Option<(String, String)>,
+    bytes: u64,
+    is_proven: bool,
+}
+
+impl Requested {
+    fn asked(&self) -> soapstone_broker::Asked<'_> {
+        let operation = self.operation.as_ref();
+        soapstone_broker::Asked {
+            operation: operation.map(|(whole, local)| (whole.as_str(), local.as_str())),
+            bytes: self.bytes,
+            is_proven: self.is_proven,
+        }
+    }
+}
+
+/// A request about which a store is asked that gateways share.
+pub(crate) struct Admitting {
+    agreements: Arc<Agreements>,
+    shared: Together,
+    requested: Requested,
+}
+
+impl Admitting {
+    /// Asks, and waits for the store: no longer than its timeout for each agreement of the client.
+    ///
+    /// # Errors
+    ///
+    /// Why the client's agreements do not let the request in.
+    pub(crate) fn admit(self) -> Result<Option<UnderAgreement>, OverAgreement> {
+        let Self {
+            agreements,
+            shared,
+            requested,
+        } = self;
+        let now = moment();
+        let own = requested
+            .own
+            .iter()
+            .map(|index| &agreements.all[*index].agreement);
+        let take = |agreement: &Agreement, rate| shared.take(agreement, rate, now.at);
+        let admitted = admit_by(own, &requested.asked(), now, take);
+        agreements.told(&requested, admitted)
+    }
 }
 
 /// What a request is under.
@@ -54,7 +109,7 @@ impl OverAgreement {
     pub(crate) fn wait(&self) -> Option<Duration> {
         match self.excess {
             Excess::Rate { wait } => Some(wait),
-            Excess::Operation | Excess::Unproven | Excess::Size => None,
+            Excess::Operation | Excess::Unproven | Excess::Size | Excess::Unknown => None,
         }
     }
 }
@@ -76,10 +131,16 @@ impl Agreements {
     /// what is known of it.
     pub(crate) fn new(
         spec: AgreementsSpec,
+        shared: Option<Together>,
         former: Option<&Self>,
         violations: &Arc<Violations>,
     ) -> Self {
         let now = moment();
+        let counted = former.and_then(|former| former.shared.as_ref());
+        let shared = shared.map(|shared| match counted {
+            Some(former) => shared.following(former),
+            None => shared,
+        });
         let known = former.map_or(&[][..], |former| &former.all);
         let mut all = Vec::with_capacity(spec.agreements.len());
         for spec in spec.agreements {
@@ -92,6 +153,10 @@ impl Agreements {
                     next
                 }
             };
+            let agreement = match &shared {
+                Some(_) => agreement.judged_together(),
+                None => agreement,
+            };
             all.push(InUse {
                 client: spec.client,
                 provider: spec.provider,
@@ -101,6 +166,7 @@ impl Agreements {
         let next = Self {
             all,
             violations: Arc::clone(violations),
+            shared,
         };
         for gone in known {
             let name = &gone.agreement.terms().name;
@@ -117,12 +183,45 @@ impl Agreements {
         all.any(|one| one.agreement.terms().service == route)
     }
 
-    /// The agreement that lets a request in. `None`: its client has none that is in force.
+    /// The agreement that lets a request in, by what this gateway alone has counted. `None`: its
+    /// client has none that is in force.
     ///
     /// # Errors
     ///
     /// Why its agreements do not let it in.
     pub(crate) fn admit(&self, asked: &Asked<'_>) -> Result<Option<UnderAgreement>, OverAgreement> {
+        match self.requested(asked) {
+            None => Ok(None),
+            Some(requested) => {
+                let own = requested
+                    .own
+                    .iter()
+                    .map(|index| &self.all[*index].agreement);
+                let admitted = admit(own, &requested.asked(), moment());
+                self.told(&requested, admitted)
+            }
+        }
+    }
+
+    /// Who is to be asked about a request where gateways count together. `None` where nobody is.
+    pub(crate) fn asks(self: &Arc<Self>, asked: &Asked<'_>) -> Option<Admitting> {
+        let shared = self.shared.as_ref()?;
+        let requested = self.requested(asked)?;
+        let has_rate = |index: &usize| self.all[*index].agreement.terms().of_client.rate.is_some();
+        requested.own.iter().any(has_rate).then(|| Admitting {
+            agreements: Arc::clone(self),
+            shared: shared.clone(),
+            requested,
+        })
+    }
+
+    /// Where requests are counted together with those at other gateways.
+    pub(crate) fn shared(&self) -> Option<&Together> {
+        self.shared.as_ref()
+    }
+
+    /// What agreements are asked about a request. `None` if its client has none.
+    fn requested(&self, asked: &Asked<'_>) -> Option<Requested> {
         // Whoever vouches for the sender of a message is the client: in a conversation as well.
         let attester = match asked.proven {
             Proven::Subject(owner) => owner.attester.as_ref().and_then(Attester::name),
@@ -131,28 +230,37 @@ impl Agreements {
         let client = match (asked.proven, &attester) {
             (Proven::Certificate(certificate), _) => certificate.subject_name(),
             (_, Some(attester)) => attester,
-            (_, None) => return Ok(None),
+            (_, None) => return None,
         };
-        let is_own = |one: &&InUse| {
+        let is_own = |one: &InUse| {
             one.agreement.terms().service == asked.route && one.client.matches(client)
         };
-        let own: Vec<&InUse> = self.all.iter().filter(is_own).collect();
+        let own = self.all.iter().enumerate();
+        let own = own.filter_map(|(index, one)| is_own(one).then_some(index));
+        let own: Vec<usize> = own.collect();
         let operation = asked.operation.as_ref();
-        let operation = operation.map(|(whole, local)| (whole.as_str(), local.as_str()));
-        let request = soapstone_broker::Asked {
-            operation,
+        // A backend may go by the action: it must not be that of another operation.
+        let fits = operation
+            .is_none_or(|(_, local)| asked.actions.iter().all(|action| fit(action, local)));
+        (!own.is_empty()).then(|| Requested {
+            own,
+            operation: asked.operation.clone(),
             bytes: asked.bytes,
-            // A backend may go by the action: it must not be that of another operation.
-            is_proven: asked.body_is_proven
-                && operation.is_none_or(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
-        };
-        let agreements = own.iter().map(|one| &one.agreement);
-        let (admission, events) = admit(agreements, &request, moment());
+            is_proven: asked.body_is_proven && fits,
+        })
+    }
+
+    /// What came of a request.
+    fn told(
+        &self,
+        requested: &Requested,
+        (admission, events): (Admission, Vec<AgreementEvent>),
+    ) -> Result<Option<UnderAgreement>, OverAgreement> {
         self.violations.tell(events);
         match admission {
             Admission::Free => Ok(None),
             Admission::Under(agreement) => {
-                let mut own = own.iter();
+                let mut own = requested.own.iter().map(|index| &self.all[*index]);
                 let one = own.find(|one| Arc::ptr_eq(&one.agreement, &agreement));
                 Ok(Some(UnderAgreement {
                     provider: one.and_then(|one| one.provider.clone()),
@@ -197,11 +305,14 @@ impl Agreements {
         }
     }
 
-    /// Ends the windows that are over.
+    /// Ends the windows that are over. It waits for the store, where gateways count together.
     pub(crate) fn tick(&self) {
         let now = moment();
         for one in &self.all {
             self.violations.tell(one.agreement.tick(now));
+            if let Some(shared) = &self.shared {
+                self.violations.tell(shared.look(&one.agreement));
+            }
         }
     }
 
@@ -309,6 +420,7 @@ mod tests {
         let agreements = Agreements {
             all: vec![agreement],
             violations,
+            shared: None,
         };
         let admit = |attester: Option<&str>| {
             let proven = Proven::Subject(Arc::new(AssertedOwner {

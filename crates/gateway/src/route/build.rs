@@ -25,9 +25,11 @@ use super::remembered::Remembered;
 use super::roles::Roles;
 use super::routes::Routes;
 use super::serving::Serving;
+use super::together::Together;
 use super::upstream::Upstream;
 use super::{Needs, Route};
 use crate::config::Config;
+use crate::config::agreements::AgreementsSpec;
 use crate::config::balance::{GroupSpec, MemberSpec};
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
@@ -92,6 +94,8 @@ struct StoresOfRoute {
 pub(crate) struct Opened {
     config: Config,
     stores: Arc<Stores>,
+    /// Where requests under agreements are counted together with those at other gateways.
+    together: Option<Together>,
     /// Those of each route.
     of_routes: Vec<StoresOfRoute>,
 }
@@ -123,7 +127,16 @@ impl Opened {
                 source,
             })
         };
+        let together = |spec: &AgreementsSpec| {
+            let (store, when_unavailable) = spec.store.as_ref()?;
+            let together = Together::open(&stores, store, *when_unavailable);
+            Some(together.map_err(|source| BuildError {
+                route: "of agreements".to_owned(),
+                source,
+            }))
+        };
         Ok(Self {
+            together: config.agreements.as_ref().and_then(together).transpose()?,
             of_routes: config
                 .routes
                 .iter()
@@ -153,9 +166,14 @@ pub(crate) fn serving(
         .map(|specs| Arc::new(Roles::new(specs, known_roles)));
     let known_agreements = former.and_then(|former| former.agreements.as_deref());
     let violations = &resources.violations;
-    let agreements = config
-        .agreements
-        .map(|spec| Arc::new(Agreements::new(spec, known_agreements, violations)));
+    let agreements = config.agreements.map(|spec| {
+        Arc::new(Agreements::new(
+            spec,
+            opened.together,
+            known_agreements,
+            violations,
+        ))
+    });
     if let (Some(gone), None) = (known_agreements, &agreements) {
         gone.finish();
     }
@@ -479,6 +497,7 @@ impl Builder<'_> {
                 metrics,
             )?;
             let mut balanced = BalancedMember::new(upstream, checked.flatten());
+            balanced.assured = member.assured.map(|assured| assured.value);
             let same = former.and_then(|former| former.named(&member.name));
             if let Some(same) = same.filter(|it| it.upstream.url == balanced.upstream.url) {
                 balanced.follow(same);
@@ -497,7 +516,6 @@ impl Builder<'_> {
                 let terms = terms.into_iter().zip(urls).map(|((name, terms), url)| {
                     let stays = known.contains(&(name.as_str(), url));
                     (name, terms, stays)
-            balanced.assured = member.assured.map(|assured| assured.value);
                 });
                 let now = Instant::now().into_std();
                 Pool::following(&former.pool, group.settings, terms, dice, now)

@@ -5,10 +5,12 @@
 pub(crate) mod agreements;
 pub(crate) mod balancer;
 pub(crate) mod build;
+
 pub(crate) mod remembered;
 pub(crate) mod roles;
 pub(crate) mod routes;
 pub(crate) mod serving;
+pub(crate) mod together;
 pub(crate) mod upstream;
 
 use std::sync::Arc;

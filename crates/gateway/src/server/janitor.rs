@@ -72,8 +72,11 @@ pub(crate) async fn tidy(state: Arc<State>) {
     let agreements = async {
         loop {
             tokio::time::sleep(MEASURING).await;
-            if let Some(agreements) = &state.current.serving().agreements {
-                agreements.tick();
+            if let Some(agreements) = state.current.serving().agreements.clone() {
+                // A panic there would be a bug, and is told where it happens.
+                tokio::task::spawn_blocking(move || agreements.tick())
+                    .await
+                    .ok();
             }
         }
     };

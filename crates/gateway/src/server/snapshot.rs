@@ -60,6 +60,7 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
             agreements: agreements.status().map(|(_, status)| status).collect(),
             records: violations.head().number,
             lost: violations.lost(),
+            shared: agreements.shared().map(|shared| shared.counts()),
         }
     });
     for placed in &serving.dated {

@@ -3,6 +3,7 @@
 
 mod classes;
 mod load;
+mod together;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

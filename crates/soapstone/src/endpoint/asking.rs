@@ -41,6 +41,8 @@ pub(super) enum Store {
     Assertions,
     /// Of tickets: the library that makes Kerberos tokens, which may wait for a KDC.
     Tickets,
+    /// None of the endpoint's: the driver's own, which may be another server.
+    Driver,
 }
 
 /// What work asks a store. The work goes on after [`Asking::answer`].
@@ -60,7 +62,7 @@ impl Question {
     pub fn outlasts_handing_on(&self) -> bool {
         matches!(
             self.store,
-            Store::Kerberos | Store::Tickets | Store::Assertions
+            Store::Kerberos | Store::Tickets | Store::Assertions | Store::Driver
         )
     }
 
@@ -216,6 +218,15 @@ impl Workspace {
     /// The buffers of the thread that drives the work. They are not held where a question is asked.
     pub fn buffers(&self) -> MutexGuard<'_, Buffers> {
         locked(&self.buffers)
+    }
+
+    /// Has something else asked that the work needs to know, by whoever drives it, and waits for
+    /// the answer. The driver takes it away from its workers, as it does questions to stores.
+    pub async fn ask_driver<A: Send + 'static>(
+        &self,
+        ask: impl FnOnce() -> A + Send + 'static,
+    ) -> A {
+        self.ask(Store::Driver, move |_| ask()).await
     }
 
     /// Has a store asked, and waits for the answer.

@@ -14,6 +14,9 @@ pub(crate) struct AgreementsSnapshot {
     pub(crate) records: u64,
     /// Violation records that were lost.
     pub(crate) lost: u64,
+    /// Requests that the store which gateways share has not answered for, and those of them that
+    /// were let in nevertheless.
+    pub(crate) shared: Option<(u64, u64)>,
 }
 
 fn label(agreement: &AgreementStatus) -> String {
@@ -51,6 +54,14 @@ pub(super) fn expose(snapshot: &AgreementsSnapshot, out: &mut Exposition) {
             let labels = format!("{},backend=\"{}\"", label(one), escape(&provider.backend));
             samples.sample(&labels, u8::from(provider.excluded.is_some()));
         }
+    }
+    if let Some((unanswered, alone)) = snapshot.shared {
+        let help = "Requests under agreements that the store of rates has not answered for.";
+        out.family(("soapstone_agreement_store_unanswered_total", COUNTER, help))
+            .sample("", unanswered);
+        let help = "Requests under agreements that were let in by what this gateway alone counted.";
+        out.family(("soapstone_agreement_decided_alone_total", COUNTER, help))
+            .sample("", alone);
     }
     let help = "The number of the last violation record.";
     out.family(("soapstone_violation_records", GAUGE, help))

@@ -10,10 +10,11 @@ use super::{OperationMetrics, Operations, RouteMetrics, STEPS};
 use crate::config::direction::Direction;
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 47] = [
+const FAILURES: [&str; 48] = [
     "agreement-operation",
     "agreement-rate",
     "agreement-size",
+    "agreement-unknown",
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",

@@ -1,0 +1,98 @@
+//! Calls that several processes judge together: what each has counted of a provider is added up
+//! elsewhere, and one of them judges a window that is full.
+//!
+//! The rule kept here: a call is judged in one window, whoever counted it.
+
+use std::time::Duration;
+
+use super::violation::{AgreementEvent, Violation};
+use super::window::{ServedCounts, ServedWindow};
+use super::{Agreement, Moment, State, note};
+
+impl Agreement {
+    /// The same, of which windows of calls that providers served end elsewhere.
+    #[must_use]
+    pub fn judged_together(self) -> Self {
+        Self {
+            is_judged_together: true,
+            ..self
+        }
+    }
+
+    /// Whether they do.
+    pub fn is_judged_together(&self) -> bool {
+        self.is_judged_together
+    }
+
+    /// What was counted since this was last asked, of each backend that has had calls.
+    pub fn counted(&self) -> Vec<(String, ServedCounts)> {
+        let mut state = self.state();
+        let counted = state.providers.iter_mut().map(|(backend, provider)| {
+            let counted = std::mem::take(&mut provider.window);
+            (backend.clone(), counted.counts())
+        });
+        counted.collect()
+    }
+
+    /// What was counted comes back: nobody has added it up.
+    pub fn count_again(&self, backend: &str, counts: &ServedCounts, now: Moment) {
+        if counts.calls > 0
+            && let Some(provider) = self.state().provider(backend)
+        {
+            provider.window.add(counts, now);
+        }
+    }
+
+    /// What of a provider's obligations was not met in a window that is full, and began then.
+    pub fn judge(
+        &self,
+        backend: &str,
+        counts: &ServedCounts,
+        begun: Duration,
+        now: Moment,
+    ) -> Vec<Violation> {
+        let since = now.unix.saturating_sub(begun);
+        let begun = Moment {
+            at: now.at.checked_sub(since).unwrap_or(now.at),
+            unix: begun,
+        };
+        let mut window = ServedWindow::default();
+        window.add(counts, begun);
+        window.close(&self.terms, backend, true, now)
+    }
+
+    /// Tells of what was judged. `excluded` says whether the backend gets no calls from now on;
+    /// `None`: it is not known what others have found, and this process decides.
+    pub fn judged(
+        &self,
+        backend: &str,
+        mut found: Vec<Violation>,
+        excluded: Option<bool>,
+        now: Moment,
+    ) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        let mut events = Vec::new();
+        let exclusion = self.terms.of_provider.exclusion;
+        if let Some(provider) = state.provider(backend) {
+            events.extend(provider.lapse(&self.terms.name, backend, now));
+            match (excluded, exclusion, found.last_mut()) {
+                (None, ..) => provider.strike(exclusion, &mut found, now),
+                (Some(true), Some(exclusion), Some(last)) => {
+                    provider.excluded = now.at.checked_add(exclusion.time);
+                    last.excluded = Some(exclusion.time);
+                }
+                _ => {}
+            }
+        }
+        let State { violations, .. } = &mut *state;
+        note(violations, found, &mut events);
+        events
+    }
+
+    /// Another process has excluded a backend, for that long from now on.
+    pub fn excluded_elsewhere(&self, backend: &str, left: Duration, now: Moment) {
+        if let Some(provider) = self.state().provider(backend) {
+            provider.excluded = now.at.checked_add(left).or(provider.excluded);
+        }
+    }
+}
