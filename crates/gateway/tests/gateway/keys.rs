@@ -94,6 +94,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             table([
                 ("records", value("\"violations.xml\"")),
                 ("identity", table([("key", value("\"key.pem\""))])),
+                (
+                    "store",
+                    table([
+                        ("url", value("\"redis://127.0.0.1:9\"")),
+                        ("tls", table([("ca", value("[]"))])),
+                    ]),
+                ),
             ]),
         ),
         (
@@ -175,7 +182,11 @@ fn registered([client, outbound]: [Node; 2]) -> Node {
         ("tls", client_tls()),
         ("client", client),
     ]);
-    let policy = table([("owners", value("[\"a\"]")), ("outbound", outbound)]);
+    let policy = table([
+        ("owners", value("[\"a\"]")),
+        ("outbound", outbound),
+        ("assures", table([("bits", value("9"))])),
+    ]);
     let source = table([("service", value("\"a\"")), ("policies", tables(policy))]);
     let provides = table([("service", value("\"a\""))]);
     table([
