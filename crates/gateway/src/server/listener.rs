@@ -149,12 +149,16 @@ impl Listener {
             return;
         }
         let client = self.state.resources.clients.at(peer.ip());
-        let share = match self.role {
-            Role::Gateway => serving.limits.of_client(peer.ip()).connections_of(most),
-            // Whoever asks for health may share an address with clients that hold all of theirs.
-            Role::Admin => u64::MAX,
+        let held = match self.role {
+            Role::Gateway => {
+                let share = serving.limits.of_client(peer.ip()).connections_of(most);
+                client.connect(share).map(Some)
+            }
+            // Whoever asks for health may share an address with clients that hold all of theirs,
+            // and takes none of their places.
+            Role::Admin => Some(None),
         };
-        let Some(held) = client.connect(share) else {
+        let Some(held) = held else {
             open.fetch_sub(1, Ordering::Relaxed);
             metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
             return;
