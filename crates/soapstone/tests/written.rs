@@ -101,6 +101,8 @@ fn noticed(policy: &Policy) -> Policy {
     }
     let signs = policy.signature().map(|signature| signature.key);
     policy.parts.signed.sort();
+    // Policies name no order of references.
+    policy.parts.in_order = false;
     policy
         .parts
         .encrypted
