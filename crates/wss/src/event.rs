@@ -119,7 +119,8 @@ pub enum Demand<'e> {
     Order,
     /// The items of the header stand in the order of the plan.
     Layout,
-    /// Signed elements stand where a receiver looks for them.
+    /// Signed elements stand where a receiver looks for them, and cipher text was deciphered where
+    /// the plan has it.
     Places,
     /// Header blocks that must be understood are proven.
     HeaderBlocks,

@@ -52,14 +52,7 @@ impl Comparison<'_, '_> {
             let outcome = self.confirm_assertion();
             self.judge(Demand::Assertion, outcome)?;
         }
-        if let Some(encryption) = &demands.encryption {
-            for (wanted, order) in &encryption.parts {
-                let mut nodes = self.nodes_of(&wanted.part).into_iter();
-                let outcome =
-                    nodes.try_for_each(|node| self.compare_encrypted(wanted, node, *order));
-                self.judge(Demand::Encrypted(wanted), outcome)?;
-            }
-        }
+        let awaited = self.compare_encryption()?;
         if let Some(optional) = &demands.optional_cipher {
             let outcome = self.check_deciphered(optional);
             self.judge(Demand::Deciphered(optional), outcome)?;
@@ -71,11 +64,27 @@ impl Comparison<'_, '_> {
         let outcome = self.check_layout();
         self.judge(Demand::Layout, outcome)?;
         let outcome = self.check_places();
+        let outcome = outcome.and_then(|()| self.check_deciphered_places(awaited));
         self.judge(Demand::Places, outcome)?;
         match self.refused.take() {
             Some(refused) => Err(refused),
             None => Ok(()),
         }
+    }
+
+    /// Compares the encrypted parts; returns the cipher text that they were in.
+    fn compare_encryption(&mut self) -> Result<Vec<NodeId>, Rejected> {
+        let mut awaited = Vec::new();
+        let encryption = self.demands().encryption.as_ref();
+        for (wanted, order) in encryption.iter().flat_map(|one| &one.parts) {
+            let mut nodes = self.nodes_of(&wanted.part).into_iter();
+            let outcome = nodes.try_for_each(|node| {
+                awaited.push(self.compare_encrypted(wanted, node, *order)?);
+                Ok(())
+            });
+            self.judge(Demand::Encrypted(wanted), outcome)?;
+        }
+        Ok(awaited)
     }
 
     /// Ends the comparison where a demand is not met. For an explanation it goes on, and the first
@@ -321,25 +330,26 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Whether a node of a part was encrypted, and in this order if it is to be signed, too.
+    /// Whether a node of a part was encrypted, and in this order if it is to be signed, too;
+    /// returns the cipher text.
     pub(super) fn compare_encrypted(
         &self,
         wanted: &EncryptedPart,
         node: NodeId,
         order: Option<ProtectionOrder>,
-    ) -> Result<(), Rejected> {
+    ) -> Result<NodeId, Rejected> {
         let part = || wanted.part.clone();
-        let encrypted = self
-            .encrypting_step(node, wanted.extent)
+        let proof = self
+            .deciphering(node, wanted.extent)
             .ok_or_else(|| Rejected::Unencrypted { part: part() })?;
         let right_order = order.is_none_or(|order| {
             self.signing_steps(node).any(|step| match order {
-                ProtectionOrder::SignBeforeEncrypting => step > encrypted,
-                ProtectionOrder::EncryptBeforeSigning => step < encrypted,
+                ProtectionOrder::SignBeforeEncrypting => step > proof.step,
+                ProtectionOrder::EncryptBeforeSigning => step < proof.step,
             })
         });
         if right_order {
-            Ok(())
+            Ok(proof.encrypted_data)
         } else {
             Err(Rejected::WrongOrder { part: part() })
         }

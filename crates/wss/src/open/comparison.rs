@@ -9,7 +9,7 @@ use super::message::Message;
 use super::opening::Opening;
 use super::plaintext::Plaintext;
 use crate::binding::ProtectionOrder;
-use crate::evidence::{Evidence, SignatureEvidence};
+use crate::evidence::{EncryptionEvidence, Evidence, SignatureEvidence};
 use crate::names::WSSE11;
 use crate::operation::Observer;
 use crate::part::{Extent, Part};
@@ -139,9 +139,9 @@ impl<'a, 'p> Comparison<'a, 'p> {
         self.plaintext.holders(self.document(), node)
     }
 
-    /// The step at which `node` (or its content) was deciphered: by itself, or with something
-    /// around it.
-    pub(super) fn encrypting_step(&self, node: NodeId, extent: Extent) -> Option<u32> {
+    /// How `node` (or its content) was deciphered: by itself, or with something around it. Of
+    /// several the first.
+    pub(super) fn deciphering(&self, node: NodeId, extent: Extent) -> Option<&EncryptionEvidence> {
         let holders: Vec<NodeId> = self.holders(node).collect();
         let (itself, around) = holders.split_first()?;
         let encrypted = &self.evidence.encrypted;
@@ -154,7 +154,6 @@ impl<'a, 'p> Comparison<'a, 'p> {
                     around.contains(&proof.node) || around.contains(&proof.encrypted_data)
                 })
             })
-            .map(|proof| proof.step)
     }
 
     /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody

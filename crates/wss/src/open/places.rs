@@ -1,4 +1,4 @@
-//! Where signed elements stand, and which header blocks are passed on.
+//! Where signed and deciphered elements stand, and which header blocks are passed on.
 //!
 //! The one rule: what a signature covers stands where a receiver looks for it, or the message is
 //! refused.
@@ -6,6 +6,7 @@
 use soapstone_xml::{Element, NodeId};
 
 use super::comparison::Comparison;
+use crate::binding::ProtectionOrder;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
 use crate::evidence::MOST_DROPPED;
@@ -33,10 +34,59 @@ impl Comparison<'_, '_> {
         Ok(())
     }
 
+    /// The list of what is deciphered is not signed (SOAP Message Security 1.1.1, 9.1). Whoever
+    /// adds to it has something deciphered that the sender quotes as cipher text, or that
+    /// somebody put where no signature covers it. So nothing is deciphered but what the
+    /// encrypted parts were in, items of the header, and what a signature covers in plain text;
+    /// or a whole header block, which is judged by what it turns out to be. A token and the
+    /// header of another node are never deciphered in part.
+    pub(super) fn check_deciphered_places(&self, mut awaited: Vec<NodeId>) -> Result<(), Rejected> {
+        awaited.sort_unstable();
+        for (data, held) in self.plaintext.deciphered() {
+            let element = self.message.element(data);
+            let is_expected = awaited.binary_search(&data).is_ok()
+                || self.is_in_header(element)
+                || !self.is_in_any_security(element)
+                    && (self.demands().signature.is_none() || self.is_judged(element, held));
+            if !is_expected {
+                let holder = element.parent().unwrap_or(element);
+                return Err(Rejected::CipherTextUnexpected {
+                    element: expanded_name(holder),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Where plain text is signed: whether cipher text held a whole header block, or signatures
+    /// cover what it held, and none covers the cipher text.
+    fn is_judged(&self, data: Element<'_>, held: &[NodeId]) -> bool {
+        let header = self.message.envelope.header().map(|header| header.id());
+        let is_header = |holder: Element<'_>| Some(holder.id()) == header;
+        let is_block = data.parent().is_some_and(|holder| {
+            is_header(holder)
+                || holder.is(WSSE11, "EncryptedHeader") && holder.parent().is_some_and(is_header)
+        });
+        let is_covered = |node: NodeId| {
+            self.signing_steps(node).next().is_some() || self.is_endorsed_by_sender(node)
+        };
+        let covers = || !held.is_empty() && held.iter().all(|node| is_covered(*node));
+        let is_signed =
+            || (is_covered(data.id()) || covers()) && !self.is_signed_as_cipher(data.id());
+        self.demands().order == ProtectionOrder::SignBeforeEncrypting && (is_block || is_signed())
+    }
+
+    /// Whether an element stands in the header of this node, or in that of another one.
+    fn is_in_any_security(&self, element: Element<'_>) -> bool {
+        let own = self.message.security;
+        let is_security =
+            |holder: Element<'_>| Some(holder.id()) == own || holder.is(WSSE, "Security");
+        element.ancestors().any(is_security)
+    }
+
     /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was
     /// before encryption, or named by the plan.
     fn is_in_place(&self, element: Element<'_>) -> bool {
-        let security = self.message.security;
         // What stands inside cipher text that was deciphered is gone with it.
         if element.ancestors().any(|holder| holder.is_replaced()) {
             return false;
@@ -44,9 +94,7 @@ impl Comparison<'_, '_> {
         let body = self.message.envelope.body();
         let whole = self.demands().only_entire_parts;
         let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
-        if element.id() == body.id()
-            || is_part_of_header(element, security, self.demands().hides_assertion())
-        {
+        if element.id() == body.id() || self.is_in_header(element) {
             return true;
         }
         if element.ancestors().any(inside_body) {
@@ -56,6 +104,13 @@ impl Comparison<'_, '_> {
                 || self.is_named(element);
         }
         self.is_readable_block(element) || self.is_named(element)
+    }
+
+    /// Whether an element is an item of the `wsse:Security` header, or stands in it where a key or
+    /// token is.
+    pub(super) fn is_in_header(&self, element: Element<'_>) -> bool {
+        let security = self.message.security;
+        is_part_of_header(element, security, self.demands().hides_assertion())
     }
 
     /// Whether an element is a header block as the application sees it: itself, or held by an

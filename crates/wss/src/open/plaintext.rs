@@ -14,6 +14,9 @@ struct Graft {
 #[derive(Default)]
 pub(super) struct Plaintext {
     grafts: Vec<Graft>,
+    /// The `EncryptedData` elements that were deciphered, each with the graft that took its place
+    /// if it held elements.
+    deciphered: Vec<(NodeId, Option<usize>)>,
     /// `EncryptedData` that was deciphered, and that a signature covers as cipher text.
     signed_ciphers: Vec<NodeId>,
     /// Something was deciphered, or tried to be.
@@ -23,6 +26,8 @@ pub(super) struct Plaintext {
 impl Plaintext {
     /// Notes the nodes that took the place of an `EncryptedData`.
     pub(super) fn graft(&mut self, encrypted_data: NodeId, nodes: Vec<NodeId>) {
+        let graft = (!nodes.is_empty()).then_some(self.grafts.len());
+        self.deciphered.push((encrypted_data, graft));
         // Of what holds no element, there is nothing to ask for.
         if !nodes.is_empty() {
             self.grafts.push(Graft {
@@ -34,6 +39,13 @@ impl Plaintext {
 
     pub(super) fn is_empty(&self) -> bool {
         self.grafts.is_empty()
+    }
+
+    /// Every `EncryptedData` that was deciphered, with the elements that took its place.
+    pub(super) fn deciphered(&self) -> impl Iterator<Item = (NodeId, &[NodeId])> {
+        let nodes = |graft: Option<usize>| graft.map_or(&[][..], |at| &*self.grafts[at].nodes);
+        let deciphered = self.deciphered.iter();
+        deciphered.map(move |(data, graft)| (*data, nodes(*graft)))
     }
 
     /// The `EncryptedData` elements that held elements.

@@ -98,6 +98,7 @@ impl Rejected {
             Self::InnerSignature { .. } => "inner-signature",
             Self::InnerEncryption { .. } => "inner-encryption",
             Self::Undeciphered { .. } => "undeciphered",
+            Self::CipherTextUnexpected { .. } => "cipher-text-unexpected",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
             Self::Canonicalization(_) => "too-large",
@@ -380,6 +381,10 @@ impl fmt::Display for Rejected {
             Self::Undeciphered { part } => write!(
                 out,
                 "expected `{part}`, where it is in the message, to be listed for decryption; found an `xenc:EncryptedData` that is not, and it may be in that"
+            ),
+            Self::CipherTextUnexpected { element } => write!(
+                out,
+                "expected nothing in `{element}` to be listed for decryption but the encrypted parts of the plan; found an `xenc:EncryptedData` that is none of them"
             ),
             Self::Unencrypted { part } => {
                 write!(out, "expected `{part}` to be encrypted; it was not")

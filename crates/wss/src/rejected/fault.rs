@@ -137,6 +137,7 @@ impl Rejected {
             | Self::InnerSignature { .. }
             | Self::InnerEncryption { .. }
             | Self::Undeciphered { .. }
+            | Self::CipherTextUnexpected { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,
             Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {

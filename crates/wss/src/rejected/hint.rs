@@ -123,6 +123,9 @@ impl Rejected {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"
             }
+            Self::CipherTextUnexpected { .. } => {
+                "somebody added a reference to the `xenc:ReferenceList`, or the peer encrypts more than `encrypted` names: name it there"
+            }
             Self::HeaderNotUnderstood { .. } => {
                 "name the header among the parts that the policy protects, or have the sender address it to another node"
             }

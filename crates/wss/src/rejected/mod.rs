@@ -412,6 +412,11 @@ pub enum Rejected {
         /// The part.
         part: Part,
     },
+    /// Cipher text was listed for decryption in the place of which the plan has nothing encrypted.
+    CipherTextUnexpected {
+        /// Expanded name of the element that holds it.
+        element: String,
+    },
     /// The plan wants `part` encrypted, and it was not.
     Unencrypted {
         /// The part.

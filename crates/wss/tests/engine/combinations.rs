@@ -24,23 +24,6 @@ use crate::support::{
 /// Policies that are tried.
 const POLICIES: u64 = 4_000;
 
-/// The ways to name a key, without those that name a certificate twice: `references.rs` has them.
-const REFERENCES: [KeyReference; 13] = [
-    KeyReference::Direct,
-    KeyReference::PkiPath,
-    KeyReference::SubjectKeyIdentifier,
-    KeyReference::Thumbprint,
-    KeyReference::IssuerSerial,
-    KeyReference::IssuerSerialQuoted,
-    KeyReference::Embedded,
-    KeyReference::KeyName,
-    KeyReference::X509Data,
-    KeyReference::X509Ski,
-    KeyReference::X509IssuerSerial,
-    KeyReference::KeyValue,
-    KeyReference::EncryptedKeySha1,
-];
-
 /// The prefixes that the messages of a policy list: every second policy has none.
 fn listed(number: u64) -> InclusivePrefixes {
     match number % 4 {
@@ -175,7 +158,7 @@ fn derived_keys(choices: &mut Choices) -> Option<DerivedKeyPolicy> {
 
 fn endorsing(choices: &mut Choices) -> EndorsingToken {
     let key = match choices.once_in(2) {
-        true => EndorsingKey::Certificate(choices.one_of(&REFERENCES)),
+        true => EndorsingKey::Certificate(choices.one_of(&KeyReference::ALL)),
         false => EndorsingKey::Context {
             carried: choices.once_in(2),
             derived_keys: derived_keys(choices),
@@ -192,7 +175,7 @@ fn endorsing(choices: &mut Choices) -> EndorsingToken {
 
 fn binding(choices: &mut Choices) -> Binding {
     let key = choices.one_of(&BINDINGS);
-    let reference = choices.one_of(&REFERENCES);
+    let reference = choices.one_of(&KeyReference::ALL);
     let order = choices.one_of(&[
         ProtectionOrder::SignBeforeEncrypting,
         ProtectionOrder::EncryptBeforeSigning,
@@ -205,7 +188,7 @@ fn binding(choices: &mut Choices) -> Binding {
             signature: (!choices.once_in(8)).then_some(reference),
             encryption: (!choices.once_in(4)).then(|| EncryptionToken {
                 derived_keys: derived_keys(choices),
-                ..EncryptionToken::wrapped(choices.one_of(&REFERENCES))
+                ..EncryptionToken::wrapped(choices.one_of(&KeyReference::ALL))
             }),
             order,
         });

@@ -23,6 +23,7 @@ mod orders;
 mod password_keys;
 mod paths;
 mod prefix_lists;
+mod quoted;
 mod references;
 mod reflections;
 mod refusals;

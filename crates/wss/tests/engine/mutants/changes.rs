@@ -1,5 +1,6 @@
 //! Changes of a message by somebody who has no key: what is there is removed, repeated, moved,
-//! exchanged, wrapped and renamed, and pieces of another message of the same policy come in.
+//! exchanged, wrapped, renamed and listed for decryption, and pieces of another message of the same
+//! policy come in.
 
 use std::ops::Range;
 
@@ -149,7 +150,7 @@ pub(super) fn changed(message: &str, other: &str, choices: &mut Choices) -> Stri
     let (first, second) = (choices.one_of(inner), choices.one_of(inner));
     let octets = |found: &Found| message[found.whole.clone()].to_owned();
     let inside = |found: &Found| found.start_tag.end;
-    match choices.next() % 12 {
+    match choices.next() % 13 {
         // Removed.
         0 => spliced(message, first.whole, ""),
         // Once more, right behind or somewhere else.
@@ -204,6 +205,7 @@ pub(super) fn changed(message: &str, other: &str, choices: &mut Choices) -> Stri
             };
             spliced(message, place, &other[piece.whole])
         }
+        11 => listed(message, other, choices),
         // Something that was never signed, in the place of something or beside it.
         _ => {
             let place = match choices.once_in(2) {
@@ -213,6 +215,31 @@ pub(super) fn changed(message: &str, other: &str, choices: &mut Choices) -> Stri
             spliced(message, place, choices.one_of(&FOREIGN))
         }
     }
+}
+
+/// One more reference to cipher text of one of the messages: in a list, or in one of its own.
+fn listed(message: &str, other: &str, choices: &mut Choices) -> String {
+    let of_cipher_text = |message: &str| -> Vec<String> {
+        let all = elements(message).into_iter();
+        let tags = all.map(|found| message[found.start_tag].to_owned());
+        let tags = tags.filter(|tag| tag.starts_with("<xenc:EncryptedData "));
+        let ids =
+            tags.filter_map(|tag| values(&tag, &[" Id=\""]).pop().map(|id| tag[id].to_owned()));
+        ids.collect()
+    };
+    let ids = [of_cipher_text(message), of_cipher_text(other)].concat();
+    if ids.is_empty() {
+        return message.to_owned();
+    }
+    let reference = format!("<xenc:DataReference URI=\"#{}\"/>", choices.one_of(&ids));
+    let list = format!("<xenc:ReferenceList>{reference}</xenc:ReferenceList>");
+    let (place, piece) = choices.one_of(&[
+        ("<xenc:DataReference", &reference),
+        ("</xenc:ReferenceList>", &reference),
+        ("<ds:Signature", &list),
+        ("</wsse:Security>", &list),
+    ]);
+    message.replacen(place, &[piece, place].concat(), 1)
 }
 
 /// A value of such an attribute in the place of another one.

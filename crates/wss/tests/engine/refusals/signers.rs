@@ -6,7 +6,7 @@ use soapstone_crypto::issue::Validity;
 use soapstone_crypto::{KeyKind, TrustError, TrustStore};
 use soapstone_wss::{
     AlgorithmUse, EncryptedPart, FaultCode, KeyBinding, KeyReference, Keys, Mechanism,
-    OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected, SecureError, Secured,
+    OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected, SecureError, Secured, names,
 };
 use soapstone_xml::Buffers;
 
@@ -182,8 +182,12 @@ fn an_answer_is_not_under_a_key_that_somebody_put_into_the_request() {
         let beside = answered(&with_elements(&message, &[&idle], &[])).unwrap();
         let beside = beside.unwrap();
         let used = answered(&with_elements(&message, &[&strangers], &[&block]));
-        match key {
-            SessionKey => assert_eq!(used, Err(two_session_keys())),
+        let element = format!("{{{}}}EncryptedHeader", names::WSSE11);
+        match (key, mechanism) {
+            (SessionKey, _) => assert_eq!(used, Err(two_session_keys())),
+            (_, Mechanism::EncryptSign) => {
+                assert_eq!(used, Err(Rejected::CipherTextUnexpected { element }));
+            }
             // Whose part is whose cannot be told.
             _ => assert_eq!(used, Ok(Err(SecureError::RequestKeyMissing))),
         }

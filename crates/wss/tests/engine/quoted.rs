@@ -1,0 +1,165 @@
+//! Cipher text that nobody asked to have deciphered: quoted by the sender, or put somewhere by
+//! somebody else. No signature covers the list of what is deciphered (SOAP Message Security 1.1.1,
+//! 9.1), so that anybody can add to it.
+
+use soapstone_wss::{EncryptedPart, Mechanism, Part, Policy, Rejected, names};
+
+use crate::support::*;
+
+/// The first `EncryptedData` of a message, with the namespaces that it needs, and its id.
+fn cipher_text(message: &str) -> (&str, &str) {
+    let (_, rest) = message.split_once("<xenc:EncryptedData").unwrap();
+    let start = message.len() - rest.len() - "<xenc:EncryptedData".len();
+    let (inside, _) = rest.split_once("</xenc:EncryptedData>").unwrap();
+    let end = message.len() - rest.len() + inside.len() + "</xenc:EncryptedData>".len();
+    let (_, id) = inside.split_once(" Id=\"").unwrap();
+    (&message[start..end], id.split_once('"').unwrap().0)
+}
+
+/// The message with one more reference in its list: first, and last.
+fn listed(message: &str, id: &str) -> [String; 2] {
+    let reference = format!("<xenc:DataReference URI=\"#{id}\"/>");
+    let first = "<xenc:DataReference";
+    let end = "</xenc:ReferenceList>";
+    [
+        message.replacen(first, &[&reference, first].concat(), 1),
+        message.replacen(end, &[&reference, end].concat(), 1),
+    ]
+}
+
+fn unexpected(namespace: &str, local: &str) -> Rejected {
+    Rejected::CipherTextUnexpected {
+        element: format!("{{{namespace}}}{local}"),
+    }
+}
+
+/// The cipher text of another message stands where the application wrote it, and its key is one
+/// that the receiver has.
+#[test]
+fn cipher_text_that_a_sender_quotes_is_not_deciphered_by_a_list_that_nobody_signed() {
+    let encrypted = [
+        (Part::Body, Mechanism::EncryptSign),
+        (header("To"), Mechanism::EncryptSign),
+        (Part::Signature, Mechanism::EncryptSign),
+        (Part::Body, Mechanism::SignEncrypt),
+        (header("To"), Mechanism::SignEncrypt),
+    ];
+    for suite in ["Basic256", "Basic256GCM"] {
+        for (part, mechanism) in &encrypted {
+            let mut policy = with_shared_key(policy(*mechanism, suite));
+            let before = secure(&policy, PLAIN);
+            policy.parts.encrypted = vec![EncryptedPart::customary(part.clone())];
+            let (data, id) = cipher_text(&before);
+            for quote in [
+                "<e:empty/>",
+                "<e:text kind='x' a:b=\"1\">Grüße &amp; mehr</e:text>",
+            ] {
+                let message = secure(&policy, &PLAIN.replace(quote, data));
+                let opened = open(&policy, &message).unwrap();
+                assert!(
+                    forwarded(&opened).contains(id),
+                    "{part} {mechanism} {suite}"
+                );
+                for listed in listed(&message, id) {
+                    let refused = open(&policy, &listed).unwrap_err();
+                    // Where the list comes before the signature, another text was signed.
+                    let is_changed = match refused.name() {
+                        "digest-mismatch" => {
+                            *mechanism == Mechanism::SignEncrypt || *part == Part::Signature
+                        }
+                        _ => refused == unexpected("urn:echo", "echo"),
+                    };
+                    assert!(is_changed, "{part} {mechanism} {suite}: {refused:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The whole Body of the application is cipher text: that which the plan has encrypted is around
+/// it.
+#[test]
+fn the_cipher_text_around_a_quoted_one_is_the_one_that_is_awaited() {
+    let policy = with_shared_key(policy(Mechanism::EncryptSign, "Basic256"));
+    let before = secure(&policy, PLAIN);
+    let (data, id) = cipher_text(&before);
+    let start = PLAIN.find("<e:echo").unwrap();
+    let end = PLAIN.find("</soap:Body>").unwrap();
+    let quoting = [&PLAIN[..start], data, &PLAIN[end..]].concat();
+    let message = secure(&policy, &quoting);
+    open(&policy, &message).unwrap();
+    for listed in listed(&message, id) {
+        let refused = open(&policy, &listed).unwrap_err();
+        assert_eq!(refused, unexpected(names::SOAP11, "Body"));
+    }
+}
+
+/// A header block that is passed on although nothing proves it, and that the backend may repeat to
+/// everybody, such as a `MessageID`; and the header of another node, which is passed on as well.
+#[test]
+fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
+    let hiding = |mechanism, suite| {
+        let mut policy = with_shared_key(policy(mechanism, suite));
+        policy.parts.unsigned = vec![header("MessageID")];
+        policy
+    };
+    let other = format!(
+        "<wsse:Security xmlns:wsse=\"{}\" soap:actor=\"urn:other\">",
+        names::WSSE
+    );
+    let places = [
+        (
+            "<a:MessageID>",
+            "</a:MessageID>",
+            unexpected("http://www.w3.org/2005/08/addressing", "MessageID"),
+        ),
+        (
+            &*other,
+            "</wsse:Security>",
+            unexpected(names::WSSE, "Security"),
+        ),
+    ];
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        for suite in ["Basic256", "Basic256GCM"] {
+            let policy = hiding(mechanism, suite);
+            let captured = secure(&policy, PLAIN);
+            let (data, id) = cipher_text(&captured);
+            for (start, end, expected) in &places {
+                let block = [start, data, end, "</soap:Header>"].concat();
+                let message = secure(&policy, PLAIN).replace("</soap:Header>", &block);
+                open(&policy, &message).unwrap();
+                for listed in listed(&message, id) {
+                    let refused = open(&policy, &listed).unwrap_err();
+                    assert_eq!(refused, *expected, "{mechanism} {suite}");
+                }
+            }
+        }
+    }
+}
+
+/// More is encrypted than the plan wants, and signed before: what is deciphered is proven.
+#[test]
+fn what_is_signed_in_plain_text_may_be_cipher_text_unasked() {
+    let wanted = with_shared_key(policy(Mechanism::SignEncrypt, "Basic256GCM"));
+    let more = |part: Part| {
+        with(&wanted, |policy: &mut Policy| {
+            policy.parts.signed.push(header("To"));
+            policy.parts.encrypted.push(EncryptedPart::customary(part));
+        })
+    };
+    let asked = with(&wanted, |policy| policy.parts.signed.push(header("To")));
+    let message = secure(&more(header("To")), PLAIN);
+    assert!(forwarded(&open(&asked, &message).unwrap()).contains("urn:service"));
+    // A header block that no signature covers is judged by itself, and is not passed on.
+    let message = secure(&more(header("Action")), PLAIN);
+    assert!(!forwarded(&open(&asked, &message).unwrap()).contains("Action"));
+    // A signature covers its cipher text.
+    let encrypts_first = |policy: &Policy| {
+        with(policy, |policy| {
+            policy.set_order(soapstone_wss::ProtectionOrder::EncryptBeforeSigning);
+        })
+    };
+    let message = secure(&encrypts_first(&more(header("To"))), PLAIN);
+    let holder = unexpected(names::WSSE11, "EncryptedHeader");
+    assert_eq!(open(&encrypts_first(&asked), &message).unwrap_err(), holder);
+}
