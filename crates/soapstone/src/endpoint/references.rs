@@ -6,6 +6,8 @@
 //!                                         ─▶ verified ─▶ kept until it ends
 //! ```
 //!
+//! Where nothing is kept, nobody waits for a question of others: its answer is not for them.
+//!
 //! What is kept is of one endpoint: its issuers have verified it. What could not be had is not
 //! asked for again for a moment. An assertion for one use is never kept, and no assertion is where
 //! the file says so.
@@ -77,6 +79,7 @@ pub(super) struct References {
     per_second: u32,
     /// Most of them; with none, failures alone are remembered.
     capacity: usize,
+    /// Whether any is kept, so that it is worth to wait for another message's question.
     keeps: bool,
     issuers: Arc<[AssertionIssuer]>,
     /// What any message of the endpoint may have. Each is judged by its own plan again.
@@ -231,7 +234,8 @@ impl References {
         authorities.any(|authority| authority == reference.place())
     }
 
-    /// Takes the place of a question, if there is room for one.
+    /// Takes the place of a question, if there is room for one. Others wait for it where its answer
+    /// may be kept.
     fn begin(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -252,11 +256,13 @@ impl References {
         state.under_way += 1;
         state.second.1 += 1;
         state.last += 1;
-        let known = Known::UnderWay {
-            number: state.last,
-            waiting: 0,
-        };
-        state.known.insert(reference.clone(), known);
+        if self.keeps {
+            let known = Known::UnderWay {
+                number: state.last,
+                waiting: 0,
+            };
+            state.known.insert(reference.clone(), known);
+        }
         Ok(())
     }
 

@@ -39,7 +39,7 @@ fn reference(place: &str) -> AssertionReference {
 }
 
 /// References with a fetcher, who tells when the slow one is asked, and waits for its answer.
-fn references() -> (References, Receiver<()>, Sender<()>) {
+fn references(capacity: Option<u64>) -> (References, Receiver<()>, Sender<()>) {
     let authority = Located {
         value: "https://idp.example/".to_owned(),
         place: Place::default(),
@@ -52,7 +52,7 @@ fn references() -> (References, Receiver<()>, Sender<()>) {
         size: None,
         at_once: Some(16),
         per_second: Some(u64::MAX),
-        capacity: None,
+        capacity,
         tls: None,
     };
     let (asked, is_asked) = channel();
@@ -84,7 +84,7 @@ fn until(is_so: impl Fn() -> bool) {
 /// Other questions end all the while, and newcomers want the places of those who wait.
 #[test]
 fn who_waits_keeps_his_place_until_his_question_has_ended() {
-    let (references, is_asked, answer) = references();
+    let (references, is_asked, answer) = references(None);
     let references = &references;
     thread::scope(|scope| {
         let first = scope.spawn(|| problem(references, SLOW));
@@ -113,10 +113,38 @@ fn who_waits_keeps_his_place_until_his_question_has_ended() {
     assert_eq!(references.state().waiting, 0);
 }
 
+/// What comes is for one message alone where nothing is kept, and so is the question. What could
+/// not be had is not asked for again for a moment all the same.
+#[test]
+fn nobody_waits_for_another_ones_question_where_nothing_is_kept() {
+    let (references, is_asked, answer) = references(Some(0));
+    let references = &references;
+    thread::scope(|scope| {
+        let messages = [(); 2].map(|()| scope.spawn(|| problem(references, SLOW)));
+        let asked = [(); 2].map(|()| is_asked.recv_timeout(Duration::from_secs(20)).is_ok());
+        let under_way = references.state().under_way;
+        for _ in &messages {
+            answer.send(()).unwrap();
+        }
+        assert_eq!(
+            (asked, under_way),
+            ([true; 2], 2),
+            "both are with the authority at once"
+        );
+        for message in messages {
+            assert_eq!(message.join().unwrap(), "it has none");
+        }
+    });
+    assert_eq!(references.state().under_way, 0);
+    // Nobody is asked: there would be no answer.
+    assert_eq!(problem(references, SLOW), "it has none");
+    assert!(is_asked.try_recv().is_err());
+}
+
 /// One who waited for a question that has ended leaves the next one's count alone.
 #[test]
 fn questions_for_one_assertion_are_told_apart() {
-    let (references, _, _) = references();
+    let (references, _, _) = references(None);
     let slow = reference(SLOW);
     references.begin(references.state(), &slow).unwrap();
     let mut state = references.state();
