@@ -1,13 +1,15 @@
 //! What an endpoint file says beside its policy: algorithms, assertions that are left out, users
 //! without a password, and the user of HTTP.
 
+use jiff::{SignedDuration, Timestamp};
 use soapstone::config::{EndpointConfig, Problems};
+use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Arrived, Endpoint, Fixed, ReceiveError};
 use soapstone::mime::{Attachment, Message};
 use soapstone::{Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
-use soapstone_testkit::keys::RSA;
+use soapstone_testkit::keys::{self, RSA};
 
 const HEAD: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>";
 
@@ -129,6 +131,15 @@ fn by_key_values() -> String {
     format!("{HEAD}{binding}{parts}</wsp:Policy>")
 }
 
+/// A certificate of the client's key that has ended.
+fn ended_of_the_client() -> String {
+    let past = Timestamp::now() - SignedDuration::from_hours(48);
+    let template = Template::new("CN=client", Validity::days(past, 1)).expect("a name");
+    let key = keys::identity("CN=client", RSA).key().clone();
+    let ended = issue::self_signed(key, &template).expect("it signs");
+    ended.certificates_to_pem()
+}
+
 /// WS-SecurityPolicy 1.3, 5.4.11: a key says nothing of whose it is. Trust is in the keys that the
 /// endpoint pins.
 #[test]
@@ -169,6 +180,17 @@ fn keys_that_are_written_out_are_those_that_the_endpoint_pins() {
     let opened = received(&theirs, request.clone()).expect("it is accepted");
     let signer = opened.evidence.signer().expect("a signer");
     assert_eq!(signer.subject(), "CN=client");
+    // A renewed certificate has the key of one that has ended, whichever is named first.
+    folder.write("ended.cert.pem", ended_of_the_client());
+    for (pinned, expected) in [
+        ("\"client.cert.pem\", \"ended.cert.pem\"", None),
+        ("\"ended.cert.pem\", \"client.cert.pem\"", None),
+        ("\"ended.cert.pem\"", Some("certificate-expired")),
+    ] {
+        let renewed = service(&format!("pinned = [{pinned}]"));
+        let opened = received(&renewed, request.clone());
+        assert_eq!(opened.err(), expected, "{pinned}");
+    }
     // The answer is signed and encrypted in the same way.
     let plain = with_header(SOAP11, "", HELLO).into_bytes();
     let answer = theirs.answer(plain, &opened.receipt).expect("an answer");
