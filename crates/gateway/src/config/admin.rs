@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::HeaderValue;
-use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use soapstone::config::{Located, Table};
 use soapstone::crypto::trust::OnlineRevocation;
@@ -16,7 +15,7 @@ use soapstone::endpoint::ExpiringFile;
 use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::address::read_address;
-use super::tls::{ServerTls, read_server};
+use super::tls::{Answering, ServerTls, read_server};
 
 /// Fewest characters of a token: nobody guesses 128 bits, written in hexadecimal digits.
 const SHORTEST: usize = 32;
@@ -33,7 +32,7 @@ pub(crate) struct AdminConfig {
 /// TLS of the listener, and whose certificates let in.
 #[derive(Clone)]
 pub(crate) struct AdminTls {
-    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) answering: Answering,
     /// Who issues the certificates of askers.
     authorities: Vec<CertificateDer<'static>>,
     /// Those that askers are shown.
@@ -279,7 +278,7 @@ fn read_tls(
     }
     let subjects = subjects.unwrap_or_default();
     Some(AdminTls {
-        config: tls.config,
+        answering: tls.answering,
         authorities: tls.authorities,
         certificates: tls.certificates,
         revocation: tls.revocation,

@@ -39,6 +39,7 @@ pub(crate) mod srv;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
 mod tls_identity;
+pub(crate) mod tls_turns;
 pub(crate) mod token_service;
 pub(crate) mod traces;
 mod transparent;
@@ -53,7 +54,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rustls::ServerConfig;
 use soapstone::config::{FileState, Problem, Warning};
 use soapstone::endpoint::ExpiringFile;
 use soapstone_store::tls_revocation::TlsRevocation;
@@ -72,6 +72,7 @@ use route::RouteSpec;
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
+use tls::Answering;
 use traces::TracesConfig;
 use validity::{ValidityWarning, dated_in, warnings};
 
@@ -91,7 +92,7 @@ pub struct Config {
     /// Whether another process may listen at the same addresses.
     pub(crate) reuse_port: bool,
     pub(crate) public_url: Option<String>,
-    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) tls: Option<Answering>,
     /// What asks whether the certificates of clients were revoked.
     pub(crate) client_revocation: Option<Arc<TlsRevocation>>,
     /// Whether clients can show certificates.

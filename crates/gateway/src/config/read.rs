@@ -175,7 +175,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let asks_for_certificates = tls.as_ref().is_some_and(|tls| tls.asks_for_certificate);
     let risks = document.warnings();
     let client_revocation = revocation_of(tls.as_ref()).cloned();
-    let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
+    let (tls, certificates) = tls.map(|tls| (tls.answering, tls.certificates)).unzip();
     let of_admin = admin.as_ref().map(AdminConfig::certificates);
     let certificates = [certificates, of_admin].into_iter().flatten().flatten();
     Some(Config {

@@ -20,10 +20,18 @@ use soapstone_store::tls_revocation::{RulesError, TlsRevocation};
 
 use super::client_trust::ClientTrust;
 use super::tls_identity::{Identity, certificates};
+use super::tls_turns::Turns;
+
+/// What a handshake with a client takes.
+#[derive(Clone)]
+pub(crate) struct Answering {
+    pub(crate) rules: Arc<ServerConfig>,
+    pub(crate) turns: Turns,
+}
 
 /// TLS as clients find it: what `[tls]` of a gateway or of a registry says.
 pub struct ServerTls {
-    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) answering: Answering,
     /// Whether a client can show a certificate.
     pub(crate) asks_for_certificate: bool,
     /// Whether a client must show a certificate.
@@ -47,6 +55,8 @@ impl ServerTls {
 #[derive(Clone)]
 pub(crate) struct ClientTls {
     pub(crate) config: Arc<ClientConfig>,
+    /// Whose turn it is to show our certificate.
+    pub(crate) turns: Turns,
     pub(crate) server_name: ServerName<'static>,
     /// Those that the backend is shown.
     pub(crate) certificates: Vec<ExpiringFile>,
@@ -109,6 +119,7 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     table.finish();
     let mut identity = identity?;
     let certificates = std::mem::take(&mut identity.certificates);
+    let turns = identity.turns.clone();
     let verifier = match verifier {
         Some(verifier) => Some(verifier?),
         None => None,
@@ -136,7 +147,10 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
                 config.send_tls13_tickets = 0;
             }
             Some(ServerTls {
-                config: Arc::new(config),
+                answering: Answering {
+                    rules: Arc::new(config),
+                    turns,
+                },
                 asks_for_certificate,
                 demands_certificate,
                 authorities: authorities.unwrap_or_default(),
@@ -258,14 +272,18 @@ pub(crate) fn client(
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(trust));
     let config = match identity {
-        None => Ok((builder.with_no_client_auth(), Vec::new())),
+        None => Ok((builder.with_no_client_auth(), Vec::new(), Turns::default())),
         Some(mut identity) => {
             let certificates = std::mem::take(&mut identity.certificates);
+            let turns = identity.turns.clone();
             let shown = identity.certified(&provider);
-            shown.map(|shown| (builder.with_client_cert_resolver(shown), certificates))
+            shown.map(|shown| {
+                let config = builder.with_client_cert_resolver(shown);
+                (config, certificates, turns)
+            })
         }
     };
-    let (mut config, certificates) = config
+    let (mut config, certificates, turns) = config
         .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -277,6 +295,7 @@ pub(crate) fn client(
     match ServerName::try_from(name) {
         Ok(server_name) => Some(ClientTls {
             config: Arc::new(config),
+            turns,
             server_name,
             certificates,
             revocation,
@@ -366,4 +385,22 @@ fn server_trust(
             .map(|trust| trust.or_pinned(pinned.unwrap_or_default())),
     };
     Some(believed(trust, revocation))
+}
+
+#[cfg(test)]
+impl Answering {
+    /// With a key that somebody holds who does so many operations at once.
+    pub(crate) fn with_held(own: &soapstone::crypto::Identity, sessions: usize) -> Self {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let identity = Identity::held(own, sessions);
+        let turns = identity.turns.clone();
+        let shown = identity.certified(&provider).expect("it can be used");
+        let rules = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("it has them")
+            .with_no_client_auth()
+            .with_cert_resolver(shown);
+        let rules = Arc::new(rules);
+        Self { rules, turns }
+    }
 }

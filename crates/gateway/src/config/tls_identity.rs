@@ -4,7 +4,8 @@
 //! does not sign goes to our log, and to no peer.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
@@ -18,10 +19,14 @@ use soapstone::crypto::{
 use soapstone::endpoint::{ExpiringFile, MaterialUse, token_key};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::tls_turns::Turns;
+
 /// What whoever connects, or is connected to, is shown.
 pub(super) struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: Key,
+    /// Whose turn it is to have handshakes signed.
+    pub(super) turns: Turns,
     /// The certificates, with their ends.
     pub(super) certificates: Vec<ExpiringFile>,
 }
@@ -42,6 +47,10 @@ impl Identity {
     ) -> Option<Self> {
         let path = certificate.as_ref().map(|file| file.path.clone());
         let chain = certificate.and_then(|file| certificates(document, &file));
+        let turns = match &key {
+            Some(TlsKey::Token(token)) => Turns::of_token(token.sessions_at_once()),
+            _ => Turns::default(),
+        };
         let key = match key {
             Some(TlsKey::File(file)) => from_file(document, &file).map(Key::File),
             Some(TlsKey::Token(token)) => {
@@ -62,6 +71,7 @@ impl Identity {
         Some(Self {
             chain,
             key: key?,
+            turns,
             certificates,
         })
     }
@@ -199,10 +209,35 @@ fn is_of_tls13(scheme: SignatureScheme) -> bool {
     )
 }
 
+/// The pause between two warnings that a token signs nothing.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+/// What a token did not sign. Strangers decide how often it is asked, and not how much is logged.
+#[derive(Debug, Default)]
+struct Refusals {
+    told: Option<Instant>,
+    untold: u64,
+}
+
+impl Refusals {
+    /// Counts one. The number of those before that were not told, where this one is to be told.
+    fn tell(&mut self, now: Instant) -> Option<u64> {
+        if let Some(told) = self.told
+            && now.duration_since(told) < TOLD_EVERY
+        {
+            self.untold += 1;
+            return None;
+        }
+        self.told = Some(now);
+        Some(std::mem::take(&mut self.untold))
+    }
+}
+
 /// A private key of TLS that is held elsewhere.
 struct HeldKey {
     key: PrivateKey,
     ways: Vec<Way>,
+    refusals: Arc<Mutex<Refusals>>,
 }
 
 impl HeldKey {
@@ -219,12 +254,20 @@ impl HeldKey {
             }
         }
         if signing.iter().any(|(scheme, _)| is_of_tls13(*scheme)) {
-            return Ok(Self { key, ways: signing });
+            return Ok(Self::signing(key, signing));
         }
         Err(failed.unwrap_or(CryptoError::WrongKey {
             operation: "a handshake of TLS",
             key: kind,
         }))
+    }
+
+    fn signing(key: PrivateKey, ways: Vec<Way>) -> Self {
+        Self {
+            key,
+            ways,
+            refusals: Arc::default(),
+        }
     }
 }
 
@@ -242,6 +285,7 @@ impl SigningKey for HeldKey {
             key: self.key.clone(),
             scheme: *scheme,
             algorithm: *algorithm,
+            refusals: Arc::clone(&self.refusals),
         }))
     }
 
@@ -258,6 +302,7 @@ struct HeldSigner {
     key: PrivateKey,
     scheme: SignatureScheme,
     algorithm: SignatureAlgorithm,
+    refusals: Arc<Mutex<Refusals>>,
 }
 
 impl fmt::Debug for HeldSigner {
@@ -270,7 +315,7 @@ impl Signer for HeldSigner {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let sign = || self.key.sign_for_x509(self.algorithm, message);
         // A token takes its time, and other connections of this thread go on meanwhile. Only a
-        // runtime of several threads can hand them on.
+        // runtime of several threads can hand them on. `Turns` keep threads for it.
         let hands_on = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
         let signed = match hands_on {
@@ -278,13 +323,32 @@ impl Signer for HeldSigner {
             false => sign(),
         };
         signed.map_err(|error| {
-            tracing::warn!(%error, "a private key in a token signed no TLS handshake");
+            let refusals = self.refusals.lock();
+            let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner);
+            if let Some(untold) = refusals.tell(Instant::now()) {
+                tracing::warn!(%error, untold, "a private key in a token signed no TLS handshake");
+            }
             Error::General("the private key cannot be used now".to_owned())
         })
     }
 
     fn scheme(&self) -> SignatureScheme {
         self.scheme
+    }
+}
+
+#[cfg(test)]
+impl Identity {
+    /// One whose key somebody holds who does so many operations at once. Nothing is tried.
+    pub(super) fn held(own: &soapstone::crypto::Identity, sessions: usize) -> Self {
+        let key = own.key().clone();
+        let ways = ways(key.kind()).to_vec();
+        Self {
+            chain: vec![CertificateDer::from(own.certificate().der().to_vec())],
+            key: Key::Token(HeldKey::signing(key, ways)),
+            turns: Turns::of_token(sessions),
+            certificates: Vec::new(),
+        }
     }
 }
 
@@ -313,13 +377,10 @@ mod tests {
 
     /// What TLS is shown of an identity whose key is held elsewhere, as far as TLS can tell.
     fn shown(identity: &soapstone::crypto::Identity) -> Arc<SingleCertAndKey> {
-        let chain = vec![CertificateDer::from(identity.certificate().der().to_vec())];
         let key = HeldKey::new(identity.key().clone()).expect("it signs");
-        let key = Key::Token(key);
         let identity = Identity {
-            chain,
-            key,
-            certificates: Vec::new(),
+            key: Key::Token(key),
+            ..Identity::held(identity, 1)
         };
         identity.certified(&provider()).expect("it can be used")
     }
@@ -376,6 +437,17 @@ mod tests {
                 assert!(server.peer_certificates().is_some(), "{kind} {version:?}");
             }
         }
+    }
+
+    #[test]
+    fn strangers_do_not_decide_how_often_a_refusal_is_told() {
+        let (mut refusals, begun) = (Refusals::default(), Instant::now());
+        assert_eq!(refusals.tell(begun), Some(0));
+        for _ in 0..1000 {
+            assert_eq!(refusals.tell(begun), None);
+        }
+        assert_eq!(refusals.tell(begun + TOLD_EVERY), Some(1000));
+        assert_eq!(refusals.tell(begun + TOLD_EVERY), None);
     }
 
     #[test]

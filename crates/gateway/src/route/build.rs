@@ -17,7 +17,6 @@ use soapstone::endpoint::{Calling, Directions, ReflectionGuard};
 use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
-use tokio_rustls::TlsAcceptor;
 
 use super::agreements::Agreements;
 use super::balancer::{BalancedMember, Balancer};
@@ -211,7 +210,7 @@ pub(crate) fn serving(
         limits: config.limits,
         timeouts: config.timeouts,
         public_url: config.public_url,
-        tls: config.tls.map(TlsAcceptor::from),
+        tls: config.tls,
         client_revocation: config.client_revocation,
         dated,
         stores: opened.stores,

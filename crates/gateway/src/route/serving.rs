@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use soapstone_store::Stores;
 use soapstone_store::tls_revocation::TlsRevocation;
-use tokio_rustls::TlsAcceptor;
 
 use super::agreements::Agreements;
 use super::roles::Roles;
@@ -14,6 +13,7 @@ use super::routes::Routes;
 use crate::config::limits::GatewayLimits;
 use crate::config::revocation::RevocationConfig;
 use crate::config::timeouts::Timeouts;
+use crate::config::tls::Answering;
 use crate::config::validity::ExpiringMaterial;
 
 /// What one configuration in use consists of.
@@ -22,7 +22,7 @@ pub(crate) struct Serving {
     pub(crate) limits: GatewayLimits,
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) tls: Option<Answering>,
     /// What asks whether the certificates of clients were revoked.
     pub(crate) client_revocation: Option<Arc<TlsRevocation>>,
     pub(crate) dated: Vec<ExpiringMaterial>,

@@ -26,12 +26,13 @@ use soapstone_store::tls_revocation::Shown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, ConnectionTimeouts, InHand, Watched};
 use super::repoll::RepollOnWake;
 use super::state::State;
-use super::{admin, dispatch, tls};
+use super::tls::Handshakes;
+use super::{admin, dispatch};
+use crate::config::tls::Answering;
 use crate::exchange::connection::Connection;
 use crate::shares::Held;
 use crate::wire::body::PassError;
@@ -138,7 +139,7 @@ impl Listener {
             Role::Admin => {
                 let admin = self.state.admin();
                 let tls = admin.as_ref().and_then(|admin| admin.tls.as_ref());
-                let tls = tls.map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
+                let tls = tls.map(|tls| tls.answering.clone());
                 (ADMIN_CONNECTIONS, tls, admin)
             }
         };
@@ -210,19 +211,20 @@ async fn serve(
     state: Arc<State>,
     mut connection: Connection,
     stream: TcpStream,
-    acceptor: Option<TlsAcceptor>,
+    answering: Option<Answering>,
     mut phase: watch::Receiver<Phase>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, peer = %connection.peer, "the connection was gone at once");
         return;
     }
-    let Some(acceptor) = acceptor else {
+    let Some(answering) = answering else {
         return drive(role, state, connection, TokioIo::new(stream), phase).await;
     };
     let patience = state.current.serving().timeouts.header;
     let peer = connection.peer;
-    let handshake = tokio::time::timeout(patience, tls::accept(&acceptor, stream));
+    let handshakes = Handshakes::from(answering);
+    let handshake = tokio::time::timeout(patience, handshakes.accept(stream));
     let made = tokio::select! {
         made = handshake => made,
         // Who has just come gets a moment.

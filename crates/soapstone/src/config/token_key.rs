@@ -48,6 +48,20 @@ pub struct TokenKeyConfig {
     pub timeout: Option<Located<Duration>>,
 }
 
+impl TokenKeyConfig {
+    /// Sessions of a key, unless said otherwise.
+    pub const SESSIONS: usize = 4;
+
+    /// How many operations the token does at the same time.
+    #[must_use]
+    pub fn sessions_at_once(&self) -> usize {
+        let named = self.sessions.as_ref().map(|named| named.value);
+        named.map_or(Self::SESSIONS, |named| {
+            usize::try_from(named).unwrap_or(usize::MAX)
+        })
+    }
+}
+
 const PIN: [&str; 3] = ["pin", "pin_env", "pin_file"];
 
 pub(super) fn read(mut table: Table<'_>) -> Option<TokenKeyConfig> {

@@ -83,6 +83,7 @@ fn location(key: &TokenKeyConfig) -> soapstone_pkcs11::KeyLocation {
 
     use crate::config::{TokenChoice, TokenKeyChoice};
 
+    const { assert!(TokenKeyConfig::SESSIONS == KeyLocation::SESSIONS) };
     KeyLocation {
         module: key.module.clone(),
         token: match &key.token {
@@ -97,11 +98,7 @@ fn location(key: &TokenKeyConfig) -> soapstone_pkcs11::KeyLocation {
             .pin
             .as_ref()
             .map(|pin| SecretBytes::copy_of(pin.value.expose().as_bytes())),
-        sessions: key
-            .sessions
-            .as_ref()
-            .and_then(|sessions| usize::try_from(sessions.value).ok())
-            .unwrap_or(KeyLocation::SESSIONS),
+        sessions: key.sessions_at_once(),
         timeout: key
             .timeout
             .as_ref()

@@ -36,6 +36,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use self::interim::InterimAnswers;
 use self::stream::{BackendStream, Transport};
 use crate::config::tls::ClientTls;
+use crate::config::tls_turns::Turns;
 use crate::config::url::without_brackets;
 use crate::observe::changes::Changes;
 use crate::wire::body::Upload;
@@ -71,7 +72,7 @@ pub(crate) struct Backend {
     port: u16,
     /// Where it is, where that is not looked up by its host.
     located: Option<SocketAddr>,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<(TlsConnector, ServerName<'static>, Turns)>,
     /// What asks whether its certificate was revoked.
     revocation: Option<Arc<TlsRevocation>>,
     timeouts: BackendTimeouts,
@@ -284,7 +285,10 @@ impl Backend {
             host: without_brackets(host).to_owned(),
             port,
             located,
-            tls: tls.map(|tls| (TlsConnector::from(tls.config), tls.server_name)),
+            tls: tls.map(|tls| {
+                let connector = TlsConnector::from(tls.config);
+                (connector, tls.server_name, tls.turns)
+            }),
             revocation,
             timeouts,
             authority: HeaderValue::from_str(authority).ok()?,
@@ -532,8 +536,9 @@ impl Backend {
         stream.set_nodelay(true)?;
         match &self.tls {
             None => Ok(Transport::Plain(stream)),
-            Some((connector, name)) => {
-                let stream = connector.connect(name.clone(), stream).await?;
+            Some((connector, name, turns)) => {
+                let shaking = connector.connect(name.clone(), stream);
+                let stream = turns.take(shaking).await?;
                 Ok(Transport::Tls(Box::new(stream)))
             }
         }
