@@ -111,6 +111,9 @@ pub(crate) struct Signing {
     /// Whether it covers the token of its certificate through the reference to it (SOAP Message
     /// Security 1.1.1, 8.3).
     pub(crate) dereferences: bool,
+    /// Whether it covers the assertion through a reference to it. Cipher text is covered by its
+    /// id.
+    pub(crate) dereferences_assertion: bool,
     /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
     /// it.
     pub(crate) stays: bool,
@@ -217,6 +220,7 @@ impl Protection {
                     && one.key == KeyBinding::Certificate
                     && one.parts.contains(&Part::Token)
                     && policy.dereferences(one.reference),
+                dereferences_assertion: policy.parts.tokens_by_reference && !hides(Part::Assertion),
                 parts: one.parts.into_owned(),
                 in_order: policy.parts.in_order,
                 stays: !hides(Part::Signature) && endorsers.is_empty(),

@@ -31,6 +31,8 @@ pub(super) struct Pieces {
     pub(super) username: Vec<u8>,
     /// The assertion, or its cipher text.
     pub(super) assertion: Vec<u8>,
+    /// The reference through which the signature covers the assertion.
+    pub(super) assertion_reference: Vec<u8>,
     pub(super) tokens: Vec<u8>,
     pub(super) tokens_of_keys: Vec<u8>,
     pub(super) context_token: Vec<u8>,
@@ -154,6 +156,10 @@ impl Pieces {
         ];
         let tokens = std::iter::once((Some(OrderedItem::Token), self.tokens.as_slice()))
             .chain(assertion(AssertionPlace::Readable))
+            .chain(std::iter::once((
+                Some(OrderedItem::Assertion),
+                self.assertion_reference.as_slice(),
+            )))
             .chain(endorsing_tokens(false))
             .chain(std::iter::once((
                 Some(OrderedItem::KeyToken),

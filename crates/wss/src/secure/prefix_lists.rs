@@ -43,6 +43,15 @@ impl<'p> PrefixLists<'p> {
         if wanted.is_nothing() {
             return Ok(None);
         }
+        Self::around(wanted, declarations, envelope).map(Some)
+    }
+
+    /// Those of a message, be it that nothing is listed.
+    fn around(
+        wanted: &'p InclusivePrefixes,
+        declarations: &Declarations,
+        envelope: &Envelope,
+    ) -> Result<Self, SecureError> {
         let root = envelope.document.root();
         let mut holders: Vec<Element<'_>> = envelope.header().into_iter().collect();
         holders.push(root);
@@ -98,7 +107,7 @@ impl<'p> PrefixLists<'p> {
             });
             lists.signed_info = bound.collect();
         }
-        Ok(Some(lists))
+        Ok(lists)
     }
 
     /// The list of an element of the message that is to be signed. `added` is the prefix of an id
@@ -124,6 +133,27 @@ impl<'p> PrefixLists<'p> {
         let listed = self.of_element(element, None);
         let octets = canonical(&document, element, &listed)?;
         Ok((soapstone_crypto::digest(algorithm, &octets)?, listed))
+    }
+
+    /// The bytes that the STR Dereference Transform gives of a piece of the header (SOAP Message
+    /// Security 1.1.1, 8.3): the default namespace is always declared on it.
+    pub(super) fn dereferenced(
+        wanted: &'p InclusivePrefixes,
+        declarations: &Declarations,
+        envelope: &Envelope,
+        piece: &[u8],
+    ) -> Result<Vec<u8>, SecureError> {
+        let lists = Self::around(wanted, declarations, envelope)?;
+        let document = lists.read(piece)?;
+        let element = lists.piece_of(&document);
+        let mut octets = canonical(&document, element, &["#default".to_owned()])?;
+        let ends = |octet: &u8| matches!(octet, b' ' | b'>');
+        let name_end = octets.iter().position(ends).unwrap_or_default();
+        // In canonical form the default namespace comes first.
+        if !octets[name_end..].starts_with(b" xmlns=\"") {
+            octets.splice(name_end..name_end, *b" xmlns=\"\"");
+        }
+        Ok(octets)
     }
 
     /// The bytes that are signed of a `ds:SignedInfo` that was written with its list.

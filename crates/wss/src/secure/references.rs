@@ -165,6 +165,24 @@ pub(super) fn write_assertion(
     put(&[REFERENCE_END], out);
 }
 
+/// Appends a reference to an assertion through which a signature covers it, with this id of its
+/// own.
+pub(super) fn write_covered_assertion(
+    version: SamlVersion,
+    assertion: &str,
+    id: &str,
+    out: &mut Vec<u8>,
+) {
+    let attributes = ReferenceAttributes {
+        id: Some(id),
+        token_type: Some(version.token_type()),
+        implied: None,
+    };
+    open_reference(attributes, &mut Scope::alone(), out);
+    write_assertion_id(version, assertion, out);
+    put(&[REFERENCE_END], out);
+}
+
 /// Appends a reference to an assertion that its authority has (SAML Token Profile 1.1.1, 3.3): in
 /// SAML 2.0 by the URI that it is fetched from, in SAML 1.1 by its id and how its authority is
 /// asked (Basic Security Profile 1.1, R6606, R6607).

@@ -51,8 +51,8 @@ struct Covered<'s, 'm> {
     elements: &'s [Signed<'m>],
     /// Attachments.
     attached: &'s [Attached],
-    /// A `SecurityTokenReference`, whose token is digested in its place.
-    dereferenced: Option<Signed<'s>>,
+    /// `SecurityTokenReference`s, whose tokens are digested in their place.
+    dereferenced: Vec<Signed<'s>>,
 }
 
 /// Who signs with a certificate, and how the signature names it.
@@ -96,6 +96,7 @@ impl Securing<'_> {
         self.lists = lists.map(Box::new);
         self.observer.ended(Operation::Other);
         self.digest_written(signing, &mut signed)?;
+        let assertion = self.dereference_assertion(signing, envelope)?;
         self.observer.ended(Operation::Digest);
         let mut digesting = Digesting {
             scratch: buffers.take_scratch(),
@@ -124,13 +125,19 @@ impl Securing<'_> {
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
         let attached = self.digest_attachments(signing.digest, &envelope.options)?;
-        if signed.is_empty() && !signing.dereferences && attached.is_empty() {
+        let dereferences = signing.dereferences || assertion.is_some();
+        if signed.is_empty() && !dereferences && attached.is_empty() {
             return Err(SecureError::NothingToSign);
         }
 
         let around = envelope.header().unwrap_or(envelope.document.root());
         let default = around.namespace_of("").unwrap_or_default();
         let id = self.message.named("signature");
+        let covered = Covered {
+            elements: &signed,
+            attached: &attached,
+            dereferenced: assertion.into_iter().collect(),
+        };
         let written = if signing.key == KeySource::PrivateKey {
             let by = ByCertificate {
                 identity: signing.signer.as_deref().ok_or(SecureError::KeyMissing)?,
@@ -141,12 +148,10 @@ impl Securing<'_> {
                 dereferenced: signing.dereferences.then(|| self.message.named("str")),
                 stays: signing.stays,
             };
-            let parts = (signed.as_slice(), attached.as_slice());
-            self.sign_by_certificate(&id, parts, &by, default, buffers)?
+            self.sign_by_certificate(&id, covered, &by, default, buffers)?
         } else {
             let ready = self.keys.signing.take().ok_or(SecureError::KeyMissing)?;
-            let parts = (signed.as_slice(), attached.as_slice());
-            self.sign_by_key(&id, parts, &ready, signing.algorithm, buffers)?
+            self.sign_by_key(&id, &covered, &ready, signing.algorithm, buffers)?
         };
         self.pieces.signature = written;
         self.endorse(&id, endorsed, default, buffers)
@@ -182,6 +187,11 @@ impl Securing<'_> {
             }
             signed.extend(parts);
             let id = self.message.named(&numbered("endorsement", index));
+            let covered = Covered {
+                elements: &signed,
+                attached: &[],
+                dereferenced: Vec::new(),
+            };
             let written = match &endorsing.endorser {
                 Endorser::Certificate(identity, algorithm) => {
                     let by = ByCertificate {
@@ -195,7 +205,7 @@ impl Securing<'_> {
                             .then(|| self.message.named(&numbered("endorse-str", index))),
                         stays: false,
                     };
-                    self.sign_by_certificate(&id, (&signed, &[]), &by, default, buffers)?
+                    self.sign_by_certificate(&id, covered, &by, default, buffers)?
                 }
                 Endorser::Context(algorithm)
                 | Endorser::Kerberos(algorithm)
@@ -203,7 +213,7 @@ impl Securing<'_> {
                 | Endorser::User(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
-                    self.sign_by_key(&id, (&signed, &[]), &ready, *algorithm, buffers)?
+                    self.sign_by_key(&id, &covered, &ready, *algorithm, buffers)?
                 }
             };
             self.pieces.endorsements[index].signature = written;
@@ -214,17 +224,12 @@ impl Securing<'_> {
     fn sign_by_key(
         &mut self,
         id: &str,
-        (signed, attached): (&[Signed<'_>], &[Attached]),
+        covered: &Covered<'_, '_>,
         ready: &Use,
         algorithm: SignatureAlgorithm,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
-        let covered = Covered {
-            elements: signed,
-            attached,
-            dereferenced: None,
-        };
-        let signed_info = self.signed_info(id, algorithm, &covered, buffers);
+        let signed_info = self.signed_info(id, algorithm, covered, buffers);
         self.observer.ended(Operation::Other);
         let value = {
             let octets = self.signed_octets(&signed_info)?;
@@ -240,7 +245,7 @@ impl Securing<'_> {
     fn sign_by_certificate(
         &mut self,
         id: &str,
-        (signed, attached): (&[Signed<'_>], &[Attached]),
+        mut covered: Covered<'_, '_>,
         by: &ByCertificate<'_>,
         default: &str,
         buffers: &mut Buffers,
@@ -267,16 +272,11 @@ impl Securing<'_> {
                 references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);
             }
         }
-        let mut covered = Covered {
-            elements: signed,
-            attached,
-            dereferenced: None,
-        };
         if let Some(reference) = &by.dereferenced {
             let token = references::dereferenced(by.reference, holder, &by.token, default);
             let algorithm = self.message.protection().suite.digest[0];
-            covered.dereferenced = Some(Signed {
-                id: reference.as_str().into(),
+            covered.dereferenced.push(Signed {
+                id: reference.clone().into(),
                 digest: soapstone_crypto::digest(algorithm, &token)?,
                 prefixes: Vec::new(),
                 place: LAST,
@@ -323,7 +323,7 @@ impl Securing<'_> {
             let elements = run.iter().map(|part| (&*part.id, part.digest.as_ref()));
             signed_info.references(&transforms, digest_method, elements);
         }
-        if let Some(token) = &covered.dereferenced {
+        for token in &covered.dereferenced {
             let parameters = [
                 "<wsse:TransformationParameters xmlns:wsse=\"",
                 WSSE,
@@ -385,7 +385,9 @@ impl Securing<'_> {
     ) -> Result<(), SecureError> {
         let algorithm = signing.digest;
         let mut parts = signing.parts.iter();
-        if let Some(place) = parts.position(|part| signing.covers_assertion(part)) {
+        if let Some(place) = parts.position(|part| signing.covers_assertion(part))
+            && !signing.dereferences_assertion
+        {
             self.digest_assertion(algorithm, signed)?;
             signed.iter_mut().for_each(|one| one.place = place);
         }
@@ -441,6 +443,39 @@ impl Securing<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Writes a reference to the assertion that the message carries, and digests the assertion in
+    /// its place, where the signature covers it so.
+    fn dereference_assertion(
+        &mut self,
+        signing: &Signing,
+        envelope: &Envelope,
+    ) -> Result<Option<Signed<'static>>, SecureError> {
+        let mut parts = signing.parts.iter();
+        let covers = parts.any(|part| signing.covers_assertion(part));
+        let plan = self.message.plan;
+        let assertion = self.message.assertion();
+        let Some(assertion) = assertion.filter(|_| covers && signing.dereferences_assertion) else {
+            return Ok(None);
+        };
+        let id = self.message.named("assertion-str");
+        let (wanted, declared) = (
+            &plan.protection.inclusive_prefixes,
+            &self.pieces.declarations,
+        );
+        let octets = PrefixLists::dereferenced(wanted, declared, envelope, assertion.written())?;
+        let mut reference = Vec::new();
+        let (version, name) = (assertion.version(), assertion.id());
+        references::write_covered_assertion(version, name, &id, &mut reference);
+        let digest = soapstone_crypto::digest(signing.digest, &octets)?;
+        self.pieces.assertion_reference = reference;
+        Ok(Some(Signed {
+            id: id.into(),
+            digest,
+            prefixes: Vec::new(),
+            place: LAST,
+        }))
     }
 
     /// Digests the assertion that the message carries, or the cipher text that holds it.

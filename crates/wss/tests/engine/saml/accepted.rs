@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use soapstone_testkit::keys;
+use soapstone_wss::names::STR_TRANSFORM;
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, AssertionToken, Binding, ConfirmationMethod,
-    EncryptedPart, EndorsingToken, Envelope, Facts, HolderUse, KeyBinding, KeyReference, Keys,
-    Mechanism, Part, Policy, Rejected, SamlVersion, Signer, TimestampPolicy, Verified,
+    EncryptedPart, EndorsingToken, Envelope, Facts, HolderUse, InclusivePrefixes, KeyBinding,
+    KeyReference, Keys, Mechanism, Part, Policy, Rejected, SamlVersion, Signer, TimestampPolicy,
+    Verified,
 };
 
 use super::issuing::*;
@@ -193,6 +195,8 @@ fn an_assertion_may_be_encrypted_with_the_message() {
                 ConfirmationMethod::Bearer,
             ];
         });
+        // Cipher text is covered by its id.
+        let vouching = with(&vouching, |policy| policy.parts.tokens_by_reference = true);
         let message = carrying(&vouching, &Draft::vouched(version).signed());
         assert!(!message.contains("Assertion"), "{message}");
         let verified = open_as(&encrypting, &message, &Facts::default()).unwrap();
@@ -205,6 +209,42 @@ fn an_assertion_may_be_encrypted_with_the_message() {
         let message = carrying(&holding, &assertion);
         let verified = open_as(&encrypting, &message, &Facts::default()).unwrap();
         assert_eq!(confirmed(&verified), ConfirmationMethod::HolderOfKey);
+    }
+}
+
+/// SOAP Message Security 1.1.1, 8.3: it is digested in the place of what refers to it, with the
+/// default namespace around it.
+#[test]
+fn an_assertion_is_covered_through_a_reference_where_that_is_wanted() {
+    let in_default_namespace = PLAIN.replace("soap:", "").replace(":soap", "");
+    let through = |policy: &Policy| with(policy, |policy| policy.parts.tokens_by_reference = true);
+    let holding = with(&by_holder(), |policy| policy.parts.signed.push(Part::Token));
+    let listing = with(&covering(), |policy| {
+        policy.parts.inclusive_prefixes = InclusivePrefixes::InScope;
+    });
+    for version in SamlVersion::ALL {
+        let vouched = Draft::vouched(version).signed();
+        let held = Draft::holder(version, client().certificate()).signed();
+        for (policy, assertion) in [
+            (&covering(), &vouched),
+            (&listing, &vouched),
+            (&holding, &held),
+        ] {
+            let by_id = carrying(policy, assertion);
+            assert!(!by_id.contains(STR_TRANSFORM), "{by_id}");
+            for plain in [PLAIN, &in_default_namespace] {
+                let token = AssertionToken::parse(assertion.as_bytes().to_vec()).unwrap();
+                let keys = Keys {
+                    assertion: Some(Arc::new(token)),
+                    ..client_keys()
+                };
+                let secured = secure_at(&through(policy), keys, plain, None, moment());
+                let message = String::from_utf8(secured.bytes).unwrap();
+                assert_eq!(message.matches(STR_TRANSFORM).count(), 1, "{message}");
+                let verified = open_as(policy, &message, &Facts::default());
+                confirmed(&verified.unwrap_or_else(|refused| panic!("{refused}\n{message}")));
+            }
+        }
     }
 }
 
