@@ -547,8 +547,11 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
             "leave it out, or let the route have backends = { service = \"…\", owners = […] }";
         report(places.description, message.to_owned(), hint);
     }
-    // What a registry knows comes and goes.
-    if group.source.is_some() {
+    // What a registry knows comes and goes, and the file says how it is named.
+    if let Some(source) = &group.source {
+        if let Some((message, hint)) = misnamed(terms, source, !group.policies.is_empty()) {
+            report(places.backends, message.to_owned(), hint);
+        }
         return;
     }
     for name in &terms.backends {
@@ -586,6 +589,31 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let message = "`security` of [provider] is compared with answers, and the route passes those of a backend on unopened";
         let hint = "leave it out: the client compares them with its own policy";
         report(places.security, message.to_owned(), hint);
+    }
+}
+
+/// What is wrong with the names of backends that are found at run time, and what is right: no
+/// backend would ever have such a name.
+fn misnamed(
+    terms: &AgreementTerms,
+    source: &SourceSpec,
+    has_policies: bool,
+) -> Option<(&'static str, &'static str)> {
+    let has_more = |name: &String| name.ends_with(')') && name.contains(" (");
+    let (mut names, named) = (terms.backends.iter(), source.names_owners() || has_policies);
+    match source {
+        SourceSpec::Dns(_) => names.any(|it| !has_more(it)).then_some((
+            "`backends` must hold names with addresses, as DNS finds them, found another text",
+            "host and address: \"books.example (10.0.0.1:80)\"",
+        )),
+        SourceSpec::Registry(_) if named => names.any(|it| !has_more(it)).then_some((
+            "`backends` must hold access points with their owners, since owners have backends of their own, found another text",
+            "access point and owner: \"http://10.0.0.1/books (CN=p1)\"",
+        )),
+        SourceSpec::Registry(_) => names.any(has_more).then_some((
+            "`backends` must hold access points, since the route has the providers of one owner, found another text",
+            "the access point alone: \"http://10.0.0.1/books\"",
+        )),
     }
 }
 

@@ -553,12 +553,52 @@ async fn an_agreement_about_a_route_whose_store_others_share_is_warned_of() {
 
 /// What `Config` says of a file with this agreement and these routes.
 fn problems(agreement: &str, routes: &str) -> String {
+    read(agreement, routes).map(|_| ()).expect_err(agreement)
+}
+
+fn read(agreement: &str, routes: &str) -> Result<Config, String> {
     let folder = folder(agreement);
     let text = format!("listen = \"127.0.0.1:0\"\n{AGREEMENTS}{routes}");
     let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
-    let problems = read.expect_err(agreement).to_string();
-    let place = folder.path("");
-    problems.replace(place.to_str().expect("UTF-8"), "")
+    read.map_err(|problems| {
+        let place = folder.path("");
+        let problems = problems.to_string();
+        problems.replace(place.to_str().expect("UTF-8"), "")
+    })
+}
+
+/// A backend that no provider will ever have is a mistake, though providers come and go.
+#[test]
+fn backends_of_providers_are_named_as_they_will_be_found() {
+    let inbound = secured::service("sign");
+    let registry = format!(
+        "[registry]\nurl = \"http://127.0.0.1:9/uddi\"\n[registry.client]\n{}",
+        secured::service("sign").replace("anchors = ", "subjects = [\"CN=registry\"], anchors = ")
+    );
+    let text = |owners: &str| {
+        format!(
+            "{registry}[[routes]]\npath = \"/echo\"\n\
+             [routes.backends]\nservice = \"Books\"\nowners = [{owners}]\n[routes.inbound]\n{inbound}"
+        )
+    };
+    let (alone, owned) = ("http://10.0.0.1/books", "http://10.0.0.1/books (CN=p1)");
+    let apart = "gold.toml:7:12: `backends` must hold access points with their owners, since owners have backends of their own, found another text\n    \
+                 hint: access point and owner: \"http://10.0.0.1/books (CN=p1)\"";
+    let of_one = "gold.toml:7:12: `backends` must hold access points, since the route has the providers of one owner, found another text\n    \
+                  hint: the access point alone: \"http://10.0.0.1/books\"";
+    for (owners, name, expected) in [
+        ("\"CN=p1\", \"CN=p2\"", alone, Some(apart)),
+        ("\"*\"", alone, Some(apart)),
+        ("\"CN=p1\"", owned, Some(of_one)),
+        ("\"CN=p1\", \"CN=p2\"", owned, None),
+        ("\"CN=p1\"", alone, None),
+    ] {
+        let agreement = format!("{PROVIDER}[provider]\nbackends = [\"{name}\"]\n");
+        let found = read(&agreement, &text(owners)).map(|_| ());
+        let found = found.err().unwrap_or_default();
+        let is_told = expected.map_or(!found.contains("`backends`"), |it| found.contains(it));
+        assert!(is_told, "{owners} and {name}: {found}");
+    }
 }
 
 #[test]
