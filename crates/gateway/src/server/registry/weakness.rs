@@ -3,8 +3,12 @@
 //! Requests are compared with requests, and answers with answers: parts and how much of each is
 //! encrypted, keys and tokens, algorithms, and what tells copies and answers apart.
 //!
+//! Keys of conversations prove no more than the messages that begin them.
+//!
 //! The rule kept here: the strongest of what is described counts against the weakest of what was
 //! agreed on. Nobody is guilty who serves the same in other words, or more.
+
+use std::ops::Deref;
 
 use soapstone::endpoint::{Calling, Endpoint};
 use soapstone::policy::{ExchangePolicy, covers};
@@ -13,60 +17,189 @@ use soapstone::wss::{
 };
 use soapstone_broker::{Level, Property, SecurityIndex};
 
+/// The policy of messages that is compared, with what counts as proven of who began the
+/// conversation that they belong to.
+#[derive(Clone, Copy)]
+struct Judged<'p> {
+    policy: &'p Policy,
+    begun: u8,
+}
+
+impl Deref for Judged<'_> {
+    type Target = Policy;
+
+    fn deref(&self) -> &Policy {
+        self.policy
+    }
+}
+
+impl<'p> Judged<'p> {
+    /// Of messages outside of conversations, or in one of which nobody knows who began it.
+    fn alone(policy: &'p Policy) -> Self {
+        Self { policy, begun: 0 }
+    }
+
+    /// How much a key proves of its holder.
+    fn proof(self, key: KeyBinding) -> u8 {
+        proof(key, self.begun)
+    }
+
+    fn name(self, key: KeyBinding) -> &'static str {
+        match (key, self.begun) {
+            (KeyBinding::Context, 0) => "the key of a conversation that anybody begins",
+            (KeyBinding::Context, PASSWORD) => "the key of a conversation that a password begins",
+            _ => name(key),
+        }
+    }
+}
+
+/// What counts of several ways in which a policy lets somebody be proven.
+#[derive(Clone, Copy)]
+enum Counts {
+    /// Of what is described.
+    Strongest,
+    /// Of what was agreed on.
+    Weakest,
+}
+
+/// The policies of one exchange with a provider, each with who began its conversation.
+fn judged(one: &ExchangePolicy) -> (Judged<'_>, Judged<'_>) {
+    let beginning = one.conversation.as_ref();
+    let beginning = beginning.and_then(|it| it.bootstrap.as_deref());
+    let by_certificate = |it: &ExchangePolicy| {
+        let transport = it.transport.as_ref();
+        u8::from(transport.is_some_and(|it| it.client_certificate)) * SHARED
+    };
+    let of_client = beginning.map(|it| {
+        let asked = proven(&it.request, Counts::Strongest);
+        asked.max(by_certificate(it))
+    });
+    let of_provider = beginning.map(|it| proven_provider(&it.response, Counts::Strongest));
+    let request = Judged {
+        policy: &one.request,
+        begun: of_client.unwrap_or(0),
+    };
+    let answer = Judged {
+        policy: &one.response,
+        begun: of_provider.unwrap_or(0),
+    };
+    (request, answer)
+}
+
 /// In what some of these policies are weaker than all of the endpoint's.
 pub(super) fn weakness(
     endpoint: &Endpoint<Calling>,
     described: &[ExchangePolicy],
 ) -> Option<String> {
-    let requests: Vec<&Policy> = endpoint.outbound().map(|it| it.policy()).collect();
-    let answers: Vec<&Policy> = endpoint.inbound().map(|it| it.policy()).collect();
     let begins = endpoint.conversation().map(|it| it.bootstrap());
-    let of_beginning = |one: &ExchangePolicy| {
-        let (request, answer) = begins?;
-        let described = one.conversation.as_ref()?.bootstrap.as_deref()?;
-        let why = of_exchange(described, &[request.policy()], &[answer.policy()])?;
-        Some(format!("the beginning of conversations: {why}"))
+    let begins = begins.map(|(request, answer)| (request.policy(), answer.policy()));
+    let of_client = begins.map_or(0, |(it, _)| proven(it, Counts::Weakest));
+    let of_provider = begins.map_or(0, |(_, it)| proven_provider(it, Counts::Weakest));
+    let with = |policy, begun| Judged { policy, begun };
+    let requests = endpoint.outbound().map(|it| with(it.policy(), of_client));
+    let answers = endpoint.inbound().map(|it| with(it.policy(), of_provider));
+    let agreed = Agreed {
+        requests: requests.collect(),
+        answers: answers.collect(),
+        begins,
     };
-    described
-        .iter()
-        .find_map(|one| of_exchange(one, &requests, &answers).or_else(|| of_beginning(one)))
+    agreed.weakness(described)
+}
+
+/// What was agreed on with a provider.
+struct Agreed<'p> {
+    requests: Vec<Judged<'p>>,
+    answers: Vec<Judged<'p>>,
+    /// The messages that begin conversations: requests and answers.
+    begins: Option<(&'p Policy, &'p Policy)>,
+}
+
+impl Agreed<'_> {
+    fn weakness(&self, described: &[ExchangePolicy]) -> Option<String> {
+        described.iter().find_map(|one| {
+            let why = of_exchange(one, &self.requests, &self.answers);
+            why.or_else(|| self.weaker_beginning(one))
+        })
+    }
+
+    /// In what conversations begin weaker: than agreed, or than messages do without any.
+    fn weaker_beginning(&self, one: &ExchangePolicy) -> Option<String> {
+        let described = one.conversation.as_ref()?.bootstrap.as_deref()?;
+        let why = match self.begins {
+            Some((request, answer)) => {
+                let (request, answer) = (Judged::alone(request), Judged::alone(answer));
+                of_exchange(described, &[request], &[answer])
+            }
+            None => of_beginning(described, &self.requests, &self.answers),
+        };
+        why.map(|why| format!("the beginning of conversations: {why}"))
+    }
 }
 
 fn of_exchange(
     described: &ExchangePolicy,
-    requests: &[&Policy],
-    answers: &[&Policy],
+    requests: &[Judged<'_>],
+    answers: &[Judged<'_>],
 ) -> Option<String> {
-    let of_requests = weaker_than_all(&described.request, requests, weaker);
-    let of_answers = || weaker_than_all(&described.response, answers, weaker_answer);
+    let (request, answer) = judged(described);
+    let of_requests = weaker_than_all(request, requests, weaker);
+    let of_answers = || weaker_than_all(answer, answers, weaker_answer);
     let of_requests = of_requests.map(|why| format!("requests: {why}"));
     of_requests.or_else(|| of_answers().map(|why| format!("answers: {why}")))
 }
 
+/// In what the messages that begin a conversation are weaker than those that were agreed on without
+/// one. Headers and tokens of the latter are in messages of the conversation.
+fn of_beginning(
+    described: &ExchangePolicy,
+    requests: &[Judged<'_>],
+    answers: &[Judged<'_>],
+) -> Option<String> {
+    let begins = |described: Judged<'_>, agreed: Judged<'_>| {
+        let mut least = agreed.policy.clone();
+        let is_body = |part: &Part| *part == Part::Body;
+        least.parts.signed.retain(is_body);
+        least.parts.encrypted.retain(|it| is_body(&it.part));
+        let least = Judged::alone(&least);
+        // Who begins it has been compared as the holder of its key.
+        let steps = [weaker_connection, weaker_algorithms, weaker_encryption];
+        let found = steps.into_iter().find_map(|step| step(described, least));
+        let is_protected = agreed.is_by_connection()
+            || agreed.signature().is_some()
+            || agreed.encryption().is_some();
+        let wrapping = || weaker_wrapping(described, least).filter(|_| is_protected);
+        found.or_else(wrapping)
+    };
+    let of_requests = weaker_than_all(Judged::alone(&described.request), requests, begins);
+    let of_requests = of_requests.map(|why| format!("requests: {why}"));
+    let of_answers = || weaker_than_all(Judged::alone(&described.response), answers, begins);
+    of_requests.or_else(|| of_answers().map(|why| format!("answers: {why}")))
+}
+
 fn weaker_than_all(
-    described: &Policy,
-    agreed: &[&Policy],
-    weaker: fn(&Policy, &Policy) -> Option<String>,
+    described: Judged<'_>,
+    agreed: &[Judged<'_>],
+    weaker: impl Fn(Judged<'_>, Judged<'_>) -> Option<String>,
 ) -> Option<String> {
     let mut why = None;
     for one in agreed {
-        why = Some(weaker(described, one)?);
+        why = Some(weaker(described, *one)?);
     }
     why
 }
 
 /// In what the policy of answers is weaker than the one that was agreed on.
-fn weaker_answer(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker_answer(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     let confirms = |policy: &Policy| policy.header.signature_confirmation;
     let of_answers = || {
-        let is_missing = confirms(agreed) && !confirms(described);
+        let is_missing = confirms(&agreed) && !confirms(&described);
         is_missing.then(|| "signatures of requests are not confirmed".to_owned())
     };
     weaker(described, agreed).or_else(of_answers)
 }
 
 /// In what a policy is weaker than the one that was agreed on.
-fn weaker(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     let steps = [
         weaker_connection,
         weaker_signature,
@@ -79,24 +212,24 @@ fn weaker(described: &Policy, agreed: &Policy) -> Option<String> {
         let has = |policy: &Policy| policy.header.timestamp.is_some();
         // One that nothing protects is worth nothing.
         let is_protected = agreed.is_by_connection() || agreed.signs(&Part::Timestamp);
-        let is_missing = has(agreed) && is_protected && !has(described);
+        let is_missing = has(&agreed) && is_protected && !has(&described);
         is_missing.then(|| "no Timestamp".to_owned())
     })
 }
 
 /// Where the connection protects messages there are no parts to be compared.
-fn weaker_connection(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker_connection(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     let protects = |policy: &Policy| {
         policy.is_by_connection() || (policy.signs(&Part::Body) && policy.encrypts(&Part::Body))
     };
-    let is_weaker = agreed.is_by_connection() && !protects(described);
+    let is_weaker = agreed.is_by_connection() && !protects(&described);
     is_weaker.then(|| match described.binding {
         Binding::None => "neither the connection nor a key protects messages".to_owned(),
         _ => "the Body is not signed and encrypted, nor is the connection protected".to_owned(),
     })
 }
 
-fn weaker_signature(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker_signature(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     let agreed_signature = agreed.signature()?;
     let Some(signature) = described.signature() else {
         return Some("nothing is signed".to_owned());
@@ -107,13 +240,22 @@ fn weaker_signature(described: &Policy, agreed: &Policy) -> Option<String> {
         return Some(format!("{part} is not signed"));
     }
     let (key, agreed_key) = (signature.key, agreed_signature.key);
-    if proof(key) < proof(agreed_key) {
+    if described.proof(key) < agreed.proof(agreed_key) {
         return Some(format!(
             "signed by {}, agreed {}",
-            name(key),
-            name(agreed_key)
+            described.name(key),
+            agreed.name(agreed_key)
         ));
     }
+    weaker_algorithms(described, agreed)
+}
+
+/// Signatures and digests of fewer bits.
+fn weaker_algorithms(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
+    let agreed_key = agreed.signs_with()?;
+    let Some(key) = described.signs_with() else {
+        return Some("nothing is signed".to_owned());
+    };
     let by_certificate = |key| key == KeyBinding::Certificate;
     // What private keys and shared ones sign with is not compared with each other.
     let algorithms = |policy: &Policy, key| match by_certificate(key) {
@@ -121,9 +263,9 @@ fn weaker_signature(described: &Policy, agreed: &Policy) -> Option<String> {
         false => policy.suite.symmetric_signature.clone(),
     };
     if by_certificate(key) == by_certificate(agreed_key) {
-        let found = algorithms(described, key);
+        let found = algorithms(&described, key);
         let found = found.iter().map(|it| it.strength()).max();
-        let least = algorithms(agreed, agreed_key);
+        let least = algorithms(&agreed, agreed_key);
         let least = least.iter().map(|it| it.strength()).min();
         if let Some(why) = fewer_bits("signatures", found, least) {
             return Some(why);
@@ -135,11 +277,11 @@ fn weaker_signature(described: &Policy, agreed: &Policy) -> Option<String> {
             .map(|it| it.collision_strength())
             .collect::<Vec<_>>()
     };
-    let (found, least) = (digests(described), digests(agreed));
+    let (found, least) = (digests(&described), digests(&agreed));
     fewer_bits("digests", found.into_iter().max(), least.into_iter().min())
 }
 
-fn weaker_encryption(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker_encryption(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     let agreed_encryption = agreed.encryption()?;
     let Some(encryption) = described.encryption() else {
         return Some("nothing is encrypted".to_owned());
@@ -166,16 +308,8 @@ fn weaker_encryption(described: &Policy, agreed: &Policy) -> Option<String> {
             name(encryption.key)
         ));
     }
-    let wraps = |policy: &Policy| {
-        let mut methods = policy.suite.key_transport.iter();
-        let has_old = methods.clone().any(|it| *it == KeyTransportMethod::RSA15);
-        let only_old = methods.all(|it| *it == KeyTransportMethod::RSA15);
-        let has_another = !policy.suite.key_agreement.is_empty();
-        (has_old, has_old && only_old && !has_another)
-    };
-    if let ((_, true), (false, _)) = (wraps(described), wraps(agreed)) {
-        // RFC 8017, 7.2: padding that tells whether it was right.
-        return Some("session keys are encrypted by rsa-1_5".to_owned());
+    if let Some(why) = weaker_wrapping(described, agreed) {
+        return Some(why);
     }
     fewer_bits(
         "encryption",
@@ -184,12 +318,30 @@ fn weaker_encryption(described: &Policy, agreed: &Policy) -> Option<String> {
     )
 }
 
+/// RFC 8017, 7.2: padding that tells whether it was right.
+const OLD_PADDING: &str = "session keys are encrypted by rsa-1_5";
+
+fn weaker_wrapping(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
+    let has_old = agreed
+        .suite
+        .key_transport
+        .contains(&KeyTransportMethod::RSA15);
+    (!has_old && wraps_by_old_padding(&described)).then(|| OLD_PADDING.to_owned())
+}
+
+/// Whether session keys come by nothing but the old padding.
+fn wraps_by_old_padding(policy: &Policy) -> bool {
+    let methods = &policy.suite.key_transport;
+    let is_old = |it: &KeyTransportMethod| *it == KeyTransportMethod::RSA15;
+    !methods.is_empty() && methods.iter().all(is_old) && policy.suite.key_agreement.is_empty()
+}
+
 /// Tokens that tell who sends, beside the keys of signatures.
-fn weaker_tokens(described: &Policy, agreed: &Policy) -> Option<String> {
+fn weaker_tokens(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
     if let Some(user) = agreed.username() {
         // Whoever vouches for a user may be enough.
         let may_prove_nobody = user.passwords.contains(&PasswordKind::Absent);
-        let why = weaker_user(described);
+        let why = weaker_user(&described);
         if let Some(why) = why.filter(|_| !may_prove_nobody || described.username().is_none()) {
             return Some(why.to_owned());
         }
@@ -213,27 +365,27 @@ fn weaker_tokens(described: &Policy, agreed: &Policy) -> Option<String> {
         }
     }
     let has_ticket = |policy: &Policy| policy.kerberos().is_some();
-    let is_without = agreed.kerberos_beside().is_some() && !has_ticket(described);
+    let is_without = agreed.kerberos_beside().is_some() && !has_ticket(&described);
     is_without.then(|| "no Kerberos token".to_owned())
 }
 
 /// Signatures beside the message's own. One key meets one demand.
-fn weaker_endorsements(described: &Policy, agreed: &Policy) -> Option<String> {
-    let keys = |policy: &Policy| {
-        let tokens = policy.endorsing_beside();
+fn weaker_endorsements(described: Judged<'_>, agreed: Judged<'_>) -> Option<String> {
+    let keys = |of: Judged<'_>| {
+        let tokens = of.endorsing_beside();
         let mut keys: Vec<KeyBinding> = tokens.map(|it| it.key.kind()).collect();
-        keys.sort_by_key(|key| std::cmp::Reverse(proof(*key)));
+        keys.sort_by_key(|key| std::cmp::Reverse(of.proof(*key)));
         keys
     };
     let (found, wanted) = (keys(described), keys(agreed));
     for (index, wanted) in wanted.iter().enumerate() {
         match found.get(index) {
-            None => return Some(format!("not endorsed by {}", name(*wanted))),
-            Some(found) if proof(*found) < proof(*wanted) => {
+            None => return Some(format!("not endorsed by {}", agreed.name(*wanted))),
+            Some(found) if described.proof(*found) < agreed.proof(*wanted) => {
                 return Some(format!(
                     "endorsed by {}, agreed {}",
-                    name(*found),
-                    name(*wanted)
+                    described.name(*found),
+                    agreed.name(*wanted)
                 ));
             }
             Some(_) => {}
@@ -254,30 +406,53 @@ pub(super) fn less_than_assured(
     assured: &SecurityIndex,
     described: &[ExchangePolicy],
 ) -> Option<String> {
-    described.iter().find_map(|one| {
-        let of_requests = gives_less(&one.request, assured);
+    let of = |one: &ExchangePolicy, assured: &SecurityIndex| {
+        let (request, answer) = judged(one);
+        let of_requests = gives_less(request, assured);
         let of_requests = of_requests.map(|why| format!("requests: {why}"));
-        let of_answers = || gives_less(&one.response, assured);
+        let of_answers = || gives_less(answer, assured);
         of_requests.or_else(|| of_answers().map(|why| format!("answers: {why}")))
+    };
+    // Header blocks of messages are in none of those that begin a conversation.
+    let mut beginning = assured.clone();
+    beginning.encrypted.retain(|name| name == "Body");
+    described.iter().find_map(|one| {
+        let begins = || {
+            let described = one.conversation.as_ref()?.bootstrap.as_deref()?;
+            // What is read there is the key of the conversation.
+            let is_read = [&described.request, &described.response]
+                .into_iter()
+                .any(comes_by_old_padding);
+            let assures = Property::ALL
+                .into_iter()
+                .any(|it| assured.of(it).level > Level::None);
+            let why = of(described, &beginning);
+            let why = why.or_else(|| (is_read && assures).then(|| OLD_PADDING.to_owned()))?;
+            Some(format!("the beginning of conversations: {why}"))
+        };
+        of(one, assured).or_else(begins)
     })
 }
 
-fn gives_less(described: &Policy, assured: &SecurityIndex) -> Option<String> {
+fn gives_less(described: Judged<'_>, assured: &SecurityIndex) -> Option<String> {
     let signs = |part: &Part| {
         described
             .signature()
             .is_some_and(|it| it.parts.contains(part))
     };
     let key = described.signs_with();
-    let proves = |least: KeyBinding| key.is_some_and(|key| proof(key) >= proof(least));
-    let proves_user = || weaker_user(described).is_none();
-    let endorses = || described.endorsing_beside().next().is_some();
+    let proves = |least: u8| key.is_some_and(|key| described.proof(key) >= least);
+    let proves_user = || weaker_user(&described).is_none();
+    let endorses = || {
+        let mut tokens = described.endorsing_beside();
+        tokens.any(|it| described.proof(it.key.kind()) > 0)
+    };
     let is_given = |property| match property {
         Property::Integrity => signs(&Part::Body),
         Property::Confidentiality => described.encrypts(&Part::Body),
         Property::Freshness => signs(&Part::Timestamp) && described.header.timestamp.is_some(),
-        Property::NonRepudiation => proves(KeyBinding::Certificate) && signs(&Part::Body),
-        Property::Authentication => proves(KeyBinding::Password) || endorses() || proves_user(),
+        Property::NonRepudiation => proves(PRIVATE) && signs(&Part::Body),
+        Property::Authentication => proves(PASSWORD) || endorses() || proves_user(),
         Property::EndToEnd => !described.is_by_connection() && described.binding != Binding::None,
     };
     let wanted = Property::ALL.into_iter();
@@ -285,19 +460,46 @@ fn gives_less(described: &Policy, assured: &SecurityIndex) -> Option<String> {
     if let Some(property) = wanted.find(|it| !is_given(*it)) {
         return Some(format!("no {property}"));
     }
-    let names_part = |name: &String, part: &Part| match part {
-        Part::Body => name == "Body",
-        Part::Header { namespace, local } => *name == format!("{{{namespace}}}{local}"),
-        _ => false,
-    };
     let encrypts = |name: &&String| {
         let mut parts = described.encrypted_parts().iter();
-        parts.any(|it| names_part(name, &it.part))
+        part_named(name).is_some_and(|part| parts.any(|it| covers(&it.part, &part)))
     };
     if let Some(part) = assured.encrypted.iter().find(|it| !encrypts(it)) {
         return Some(format!("{part} is not encrypted"));
     }
-    weaker_than_assured(described, assured)
+    if let Some(why) = weaker_than_assured(&described, assured) {
+        return Some(why);
+    }
+    let is_assured = |property| assured.of(property).level > Level::None;
+    let matters = match described.encryption().map(|it| it.key) {
+        Some(KeyBinding::Certificate) => is_assured(Property::Confidentiality),
+        // What signs as well.
+        _ => Property::ALL.into_iter().any(is_assured),
+    };
+    (matters && comes_by_old_padding(&described)).then(|| OLD_PADDING.to_owned())
+}
+
+/// Whether its session keys are wrapped to certificates, by nothing but the old padding. With the
+/// key of the request, requests have told.
+fn comes_by_old_padding(policy: &Policy) -> bool {
+    let encrypts = policy.encryption().map(|it| it.key);
+    let wraps = matches!(
+        encrypts.or(policy.signs_with()),
+        Some(KeyBinding::SessionKey)
+    ) || encrypts == Some(KeyBinding::Certificate);
+    wraps && wraps_by_old_padding(policy)
+}
+
+/// The part that `Body` or `{namespace}name` names.
+fn part_named(name: &str) -> Option<Part> {
+    if name == "Body" {
+        return Some(Part::Body);
+    }
+    let (namespace, local) = name.strip_prefix('{')?.rsplit_once('}')?;
+    Some(Part::Header {
+        namespace: namespace.to_owned(),
+        local: local.to_owned(),
+    })
 }
 
 /// Why no user is proven by a password.
@@ -352,7 +554,10 @@ fn weaker_than_assured(described: &Policy, assured: &SecurityIndex) -> Option<St
             ));
         }
     }
-    None
+    let digests = suite.digest.iter().map(|it| it.collision_strength());
+    // Whoever names signatures may leave out their digests.
+    let digests = described.signs_with().and_then(|_| digests.max());
+    fewer_bits("digests", digests, bits(Property::Integrity))
 }
 
 fn fewer_bits(of: &str, found: Option<u16>, least: Option<u16>) -> Option<String> {
@@ -360,19 +565,61 @@ fn fewer_bits(of: &str, found: Option<u16>, least: Option<u16>) -> Option<String
     (found < least).then(|| format!("{of} of {found} bits, agreed {least}"))
 }
 
-/// How much a key proves of its holder: nobody, somebody who knows a password, somebody who shares
-/// a key, or the holder of a certificate to anybody.
-fn proof(key: KeyBinding) -> u8 {
+/// How much is proven of somebody: that he knows a password, shares a key, or has a private key, by
+/// which he is proven to anybody. Nothing is less.
+const PASSWORD: u8 = 1;
+const SHARED: u8 = 2;
+const PRIVATE: u8 = 3;
+
+/// How much a key proves of its holder, in a conversation whose beginning proves so much of him.
+fn proof(key: KeyBinding, begun: u8) -> u8 {
     match key {
         KeyBinding::SessionKey => 0,
-        KeyBinding::Password => 1,
+        KeyBinding::Password => PASSWORD,
         // In answers, only who could open the request has it.
         KeyBinding::RequestKey
         | KeyBinding::Shared
-        | KeyBinding::Context
         | KeyBinding::Kerberos
-        | KeyBinding::Assertion => 2,
-        KeyBinding::Certificate => 3,
+        | KeyBinding::Assertion => SHARED,
+        // Whoever began the conversation has it.
+        KeyBinding::Context => begun.min(SHARED),
+        KeyBinding::Certificate => PRIVATE,
+    }
+}
+
+/// How much messages that begin a conversation prove of their sender.
+fn proven(beginning: &Policy, counts: Counts) -> u8 {
+    let counted = |ways: &mut dyn Iterator<Item = u8>| match counts {
+        Counts::Strongest => ways.max(),
+        Counts::Weakest => ways.min(),
+    };
+    let by_user = beginning.username().and_then(|user| {
+        let mut ways = user.passwords.iter().map(|it| match it {
+            PasswordKind::Absent => 0,
+            _ => PASSWORD,
+        });
+        counted(&mut ways)
+    });
+    let by_assertion = beginning.assertion().and_then(|assertion| {
+        let mut ways = assertion.methods.iter().map(|it| match it {
+            ConfirmationMethod::HolderOfKey => SHARED,
+            ConfirmationMethod::SenderVouches | ConfirmationMethod::Bearer => PASSWORD,
+        });
+        counted(&mut ways)
+    });
+    let by_ticket = beginning.kerberos().map(|_| SHARED);
+    let endorsing = beginning.endorsing_beside().map(|it| it.key.kind());
+    let keys = endorsing.chain(beginning.signs_with());
+    let by_keys = keys.map(|key| proof(key, 0)).max();
+    let ways = [by_user, by_assertion, by_ticket, by_keys];
+    ways.into_iter().flatten().max().unwrap_or(0)
+}
+
+/// As [`proven`], of the provider: TLS proves it.
+fn proven_provider(beginning: &Policy, counts: Counts) -> u8 {
+    match beginning.is_by_connection() {
+        true => SHARED,
+        false => proven(beginning, counts),
     }
 }
 
@@ -440,6 +687,14 @@ mod tests {
         };
         let tokens = token("InitiatorToken") + &token("RecipientToken");
         compiled("AsymmetricBinding", suite, &tokens, beside)
+    }
+
+    fn weaker(described: &Policy, agreed: &Policy) -> Option<String> {
+        super::weaker(Judged::alone(described), Judged::alone(agreed))
+    }
+
+    fn weaker_answer(described: &Policy, agreed: &Policy) -> Option<String> {
+        super::weaker_answer(Judged::alone(described), Judged::alone(agreed))
     }
 
     fn policy(suite: &str, parts: &str) -> Policy {
@@ -712,7 +967,13 @@ mod tests {
     /// Nobody is guilty who serves what was agreed on.
     #[test]
     fn a_mechanism_is_no_weaker_than_itself_as_it_is_published() {
-        for mechanism in ["sign", "encrypt", "sign-encrypt", "encrypt-sign"] {
+        for mechanism in [
+            "sign",
+            "encrypt",
+            "sign-encrypt",
+            "encrypt-sign",
+            "secure-conversation",
+        ] {
             assert_eq!(published(mechanism, "", ""), None, "{mechanism}");
         }
         let header = ", signed = [\"Body\", \"{urn:a}To\", \"Timestamp\"]";
@@ -763,6 +1024,201 @@ mod tests {
         ] {
             let found = less_than_assured(&assured, &[described]);
             assert_eq!(found.as_deref(), expected);
+        }
+    }
+
+    /// Messages of a conversation of Basic256, which begins like this.
+    fn conversing(beginning: &str) -> ExchangePolicy {
+        let bootstrap =
+            format!("<s:BootstrapPolicy><p:Policy>{beginning}</p:Policy></s:BootstrapPolicy>");
+        let token = token("SecureConversationToken", &bootstrap);
+        let tokens = format!("<s:ProtectionToken><p:Policy>{token}</p:Policy></s:ProtectionToken>");
+        let parts = [SIGNED, ENCRYPTED].concat();
+        compiled("SymmetricBinding", "Basic256", &tokens, &parts)
+    }
+
+    /// The messages that begin it: under a session key, with tokens beside it.
+    fn beginning(suite: &str, tokens: &str) -> String {
+        let certificate = certificate().replace("AlwaysToRecipient", "Never");
+        format!(
+            "<s:SymmetricBinding><p:Policy><s:ProtectionToken><p:Policy>{certificate}</p:Policy></s:ProtectionToken>\
+             <s:AlgorithmSuite><p:Policy><s:{suite}/></p:Policy></s:AlgorithmSuite><s:IncludeTimestamp/></p:Policy>\
+             </s:SymmetricBinding>{SIGNED}{ENCRYPTED}{tokens}"
+        )
+    }
+
+    fn supporting(kind: &str, token: &str) -> String {
+        format!("<s:{kind}><p:Policy>{token}</p:Policy></s:{kind}>")
+    }
+
+    /// An exchange that was agreed on, whose messages have this key.
+    fn under(protection: &str) -> ExchangePolicy {
+        let parts = [SIGNED, ENCRYPTED].concat();
+        let tokens = supporting("ProtectionToken", protection);
+        compiled("SymmetricBinding", "Basic256", &tokens, &parts)
+    }
+
+    fn weaker_than(agreed: &ExchangePolicy, described: ExchangePolicy) -> Option<String> {
+        let (request, answer) = judged(agreed);
+        let begins = agreed.conversation.as_ref();
+        let begins = begins.and_then(|it| it.bootstrap.as_deref());
+        let agreed = Agreed {
+            requests: vec![request],
+            answers: vec![answer],
+            begins: begins.map(|it| (&it.request, &it.response)),
+        };
+        agreed.weakness(&[described])
+    }
+
+    /// Whoever may begin a conversation has its key.
+    #[test]
+    fn a_conversation_proves_no_more_than_what_begins_it() {
+        let kerberos = under(&token("KerberosToken", "<s:WssGssKerberosV5ApReqToken11/>"));
+        let user = token("UsernameToken", "<s:WssUsernameToken11/>");
+        let user = supporting("SignedEncryptedSupportingTokens", &user);
+        let endorsed = supporting("EndorsingSupportingTokens", &certificate());
+        for (begun_by, expected) in [
+            (
+                "",
+                Some(
+                    "requests: signed by the key of a conversation that anybody begins, agreed the key of a Kerberos token",
+                ),
+            ),
+            (
+                &*user,
+                Some(
+                    "requests: signed by the key of a conversation that a password begins, agreed the key of a Kerberos token",
+                ),
+            ),
+            (&*endorsed, None),
+        ] {
+            let described = conversing(&beginning("Basic256", begun_by));
+            let found = weaker_than(&kerberos, described);
+            assert_eq!(found.as_deref(), expected, "{begun_by}");
+        }
+        // One that begins as agreed, or proves more, is no weaker.
+        for (agreed, described, is_weaker) in [
+            ("", "", false),
+            ("", &*user, false),
+            (&*user, &*user, false),
+            (&*user, "", true),
+            (&*endorsed, &*user, true),
+        ] {
+            let agreed = conversing(&beginning("Basic256", agreed));
+            let described = conversing(&beginning("Basic256", described));
+            assert_eq!(weaker_than(&agreed, described).is_some(), is_weaker);
+        }
+        // Nobody knows who has the key of a context that comes from elsewhere.
+        let context = under(&token("SecurityContextToken", ""));
+        assert!(weaker_than(&kerberos, context).is_some());
+    }
+
+    /// Whoever reads the beginning reads the conversation.
+    #[test]
+    fn a_conversation_is_no_stronger_than_the_messages_that_begin_it() {
+        let anonymous = under(&certificate().replace("AlwaysToRecipient", "Never"));
+        let begins = "the beginning of conversations: requests: ";
+        for (suite, expected) in [
+            ("Basic256", None),
+            ("Basic128", Some("encryption of 128 bits, agreed 256")),
+            (
+                "Basic256Rsa15",
+                Some("session keys are encrypted by rsa-1_5"),
+            ),
+            ("Basic256Sha256", None),
+        ] {
+            let found = weaker_than(&anonymous, conversing(&beginning(suite, "")));
+            let expected = expected.map(|why| format!("{begins}{why}"));
+            assert_eq!(found, expected, "{suite}");
+        }
+        // More than nothing is not weaker.
+        let none = policies(b"<p:Policy xmlns:p=\"http://www.w3.org/ns/ws-policy\"/>".to_vec());
+        let none = none.expect("it compiles").swap_remove(0);
+        let found = weaker_than(&none, conversing(&beginning("Basic128Rsa15", "")));
+        assert_eq!(found, None);
+        // What messages have beside their Body is not in those that begin a conversation.
+        let mut more = anonymous.clone();
+        more.request.header.timestamp = None;
+        assert_eq!(
+            weaker_than(&more, conversing(&beginning("Basic256", ""))),
+            None
+        );
+    }
+
+    /// What is assured is that of the whole conversation.
+    #[test]
+    fn a_conversation_gives_what_is_assured_from_its_beginning_on() {
+        let mut assured = SecurityIndex::default();
+        let assure = |assured: &mut SecurityIndex, properties: &[Property]| {
+            for property in properties {
+                assured.give(*property, Level::Message, 61);
+            }
+        };
+        assure(
+            &mut assured,
+            &[Property::Integrity, Property::Confidentiality],
+        );
+        assured.algorithms = ["hmac-sha1", "rsa-sha1", "sha1", "aes256-cbc"]
+            .map(str::to_owned)
+            .into();
+        let endorsed = supporting("EndorsingSupportingTokens", &certificate());
+        let found = |assured: &SecurityIndex, suite: &str, tokens: &str| {
+            less_than_assured(assured, &[conversing(&beginning(suite, tokens))])
+        };
+        assert_eq!(found(&assured, "Basic256", ""), None);
+        let begins = "the beginning of conversations: requests: ";
+        for (suite, why) in [
+            ("Basic256Rsa15", "session keys are encrypted by rsa-1_5"),
+            (
+                "Basic128",
+                "encryption by aes128-cbc, which is not one of those assured",
+            ),
+        ] {
+            assert_eq!(found(&assured, suite, ""), Some(format!("{begins}{why}")));
+        }
+        let mut more = assured.clone();
+        more.give(Property::Integrity, Level::Message, 112);
+        let mut digests = by_certificates("Basic256Sha256", &[SIGNED, ENCRYPTED].concat());
+        digests
+            .request
+            .suite
+            .digest
+            .clone_from(&policy("Basic256", SIGNED).suite.digest);
+        more.algorithms.push("rsa-sha256".to_owned());
+        assert_eq!(
+            less_than_assured(&more, &[digests]).as_deref(),
+            Some("requests: digests of 61 bits, agreed 112")
+        );
+        assure(&mut assured, &[Property::Authentication]);
+        let anonymous = found(&assured, "Basic256", "");
+        assert_eq!(anonymous.as_deref(), Some("requests: no authentication"));
+        assert_eq!(found(&assured, "Basic256", &endorsed), None);
+        let context = under(&token("SecurityContextToken", ""));
+        let unknown = less_than_assured(&assured, &[context]);
+        assert_eq!(unknown.as_deref(), Some("requests: no authentication"));
+    }
+
+    /// Nobody is guilty who encrypts more than what is named.
+    #[test]
+    fn headers_of_a_namespace_are_encrypted_where_one_of_them_is_assured() {
+        let mut assured = SecurityIndex::default();
+        assured.give(Property::Confidentiality, Level::Message, 128);
+        assured.algorithms = ["rsa-sha256", "sha256", "aes256-cbc"]
+            .map(str::to_owned)
+            .into();
+        assured.encrypted = ["Body", "{urn:a}To"].map(str::to_owned).into();
+        for (header, is_encrypted) in [
+            ("Name=\"To\" Namespace=\"urn:a\"", true),
+            ("Namespace=\"urn:a\"", true),
+            ("Namespace=\"urn:b\"", false),
+            ("Name=\"From\" Namespace=\"urn:a\"", false),
+        ] {
+            let parts = format!(
+                "{SIGNED}<s:EncryptedParts><s:Body/><s:Header {header}/></s:EncryptedParts>"
+            );
+            let found = less_than_assured(&assured, &[by_certificates("Basic256Sha256", &parts)]);
+            let expected = (!is_encrypted).then_some("requests: {urn:a}To is not encrypted");
+            assert_eq!(found.as_deref(), expected, "{header}");
         }
     }
 }
