@@ -23,18 +23,23 @@ use crate::remote::{Effect, Remote, Unanswered};
 /// full again after no more than the time that this rate takes to fill it. A bucket that is full
 /// is not kept.
 ///
-/// KEYS: the bucket. ARGV: microseconds for each token, microseconds for as many as may come at
-/// once.
+/// Numbers of a script are doubles, which have quarters of a microsecond since 1970. So all is
+/// counted in nanoseconds from now on, and the moment is kept in two parts: microseconds and, after
+/// a point, the nanoseconds beyond. A bucket of one is then exactly full where it is full.
+///
+/// KEYS: the bucket. ARGV: nanoseconds for each token, nanoseconds for as many as may come at once.
 const TAKE: &str = "\
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local each, depth = tonumber(ARGV[1]), tonumber(ARGV[2])
-local full = tonumber(redis.call('GET', KEYS[1]) or 0)
-full = math.min(math.max(full, now), now + depth) + each
-local wait = full - now - depth
-if wait > 0 then return math.ceil(wait) end
-local life = math.ceil((full - now) / 1000) + 1
-redis.call('SET', KEYS[1], string.format('%.2f', full), 'PX', string.format('%.0f', life))
+local micros, nanos = string.match(redis.call('GET', KEYS[1]) or '0', '^(%d+)%.?(%d*)$')
+local ahead = ((tonumber(micros) or 0) - now) * 1000 + (tonumber(nanos) or 0)
+ahead = math.min(math.max(ahead, 0), depth) + each
+local wait = ahead - depth
+if wait > 0 then return math.ceil(wait / 1000) end
+local whole = math.floor(ahead / 1000)
+local full = string.format('%.0f.%03.0f', now + whole, ahead - whole * 1000)
+redis.call('SET', KEYS[1], full, 'PX', string.format('%.0f', math.ceil(ahead / 1000000) + 1))
 return 0";
 
 /// The token buckets of a deployment in its shared store.
@@ -71,10 +76,10 @@ impl RedisBuckets {
         let name = hexadecimal::encode(&name.as_ref()[..16]);
         let key = format!("{}:bucket:{name}", self.prefix);
         let slot = self.remote.slot(&key);
-        let microseconds = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e6);
         let mut command = redis::cmd("EVAL");
         command.arg(TAKE).arg(1).arg(key);
-        command.arg(microseconds(each)).arg(microseconds(depth));
+        command.arg(each.as_nanos().to_string());
+        command.arg(depth.as_nanos().to_string());
         let deadline = self.remote.deadline();
         match self.remote.ask(slot, &command, Effect::Writes, deadline)? {
             Value::Int(0) => Ok(None),

@@ -99,6 +99,21 @@ fn a_bucket_is_never_emptier_than_empty() {
     assert!(wait.is_some_and(|wait| wait <= each), "{wait:?}");
 }
 
+/// A moment since 1970 and a time that is no whole number of microseconds are not added up to
+/// something that is a little too late.
+#[test]
+fn a_bucket_of_one_lets_one_in_whatever_the_rate() {
+    let server = Server::start(&[]);
+    let one = buckets(server.port, "");
+    for seconds in [1, 60, 3600] {
+        for count in 1..=100 {
+            let rate = format!("{count} in {seconds} s");
+            let each = Duration::from_secs(seconds) / count;
+            assert!(is_taken(&one, &rate, each, 1), "{rate}");
+        }
+    }
+}
+
 #[test]
 fn a_store_that_is_away_or_hangs_is_told_of_in_its_time() {
     let mut server = Server::start(&[]);
