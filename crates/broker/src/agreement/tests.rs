@@ -661,3 +661,33 @@ fn backends_that_come_and_go_take_no_memory_without_bound() {
     }
     assert_eq!(agreement.state().providers.len(), MOST_BACKENDS);
 }
+
+/// The store's clock says when a window began, and the gateway's may be far from it.
+#[test]
+fn a_window_that_is_judged_together_ends_after_its_length_whatever_the_clocks_say() {
+    let length = Duration::from_secs(60);
+    let counts = ServedCounts {
+        calls: 10,
+        failed: 10,
+        ..ServedCounts::default()
+    };
+    let now = Clock::new().at(HOUR);
+    let judged = |window, begun| {
+        let one = Agreement::new(AgreementTerms {
+            window,
+            ..terms("gold")
+        });
+        let found = one.judge("one", &counts, begun, now);
+        assert!(!found.is_empty());
+        found[0].window
+    };
+    for begun in [HOUR, 2 * HOUR - ms(1), 2 * HOUR, 3 * HOUR] {
+        let window = Window::Time {
+            length,
+            at_least: 1,
+        };
+        assert_eq!(judged(window, begun), (begun, begun + length));
+        let (from, until) = judged(Window::Calls(10), begun);
+        assert_eq!((from, until), (begun, begun.max(2 * HOUR)));
+    }
+}

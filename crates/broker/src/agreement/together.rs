@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::violation::{AgreementEvent, Violation};
 use super::window::{ServedCounts, ServedWindow};
-use super::{Agreement, Moment, State, note};
+use super::{Agreement, Moment, State, Window, note};
 
 impl Agreement {
     /// The same, of which windows of calls that providers served end elsewhere.
@@ -43,7 +43,8 @@ impl Agreement {
         }
     }
 
-    /// What of a provider's obligations was not met in a window that is full, and began then.
+    /// What of a provider's obligations was not met in a window that is full, and began then by
+    /// another clock than this one's: it ends no earlier.
     pub fn judge(
         &self,
         backend: &str,
@@ -51,14 +52,23 @@ impl Agreement {
         begun: Duration,
         now: Moment,
     ) -> Vec<Violation> {
-        let since = now.unix.saturating_sub(begun);
         let begun = Moment {
-            at: now.at.checked_sub(since).unwrap_or(now.at),
+            at: now.at,
             unix: begun,
+        };
+        let ended = match self.terms.window {
+            Window::Calls(_) => Moment {
+                unix: now.unix.max(begun.unix),
+                ..now
+            },
+            Window::Time { length, .. } => Moment {
+                at: now.at.checked_add(length).unwrap_or(now.at),
+                unix: begun.unix.saturating_add(length),
+            },
         };
         let mut window = ServedWindow::default();
         window.add(counts, begun);
-        window.close(&self.terms, backend, true, now)
+        window.close(&self.terms, backend, true, ended)
     }
 
     /// Tells of what was judged. `excluded` says whether the backend gets no calls from now on;
