@@ -70,6 +70,8 @@ impl Failure {
             | "BUSY" => Self::Passing(text()),
             "OOM" => Self::Full,
             "WRONGPASS" | "NOAUTH" | "NOPERM" => Self::Denied(text()),
+            // What a script may not do is told without a code of its own.
+            _ if details.contains("user executing the script") => Self::Denied(text()),
             _ => Self::Refused(text()),
         }
     }
@@ -103,6 +105,26 @@ fn redirection(details: &str, asked: &ServerAddress) -> Option<ServerAddress> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As Redis 7.0 tells it, and as 7.2 does.
+    #[test]
+    fn what_a_script_may_not_do_is_denied() {
+        let asked = ServerAddress {
+            host: "a".to_owned(),
+            port: 1,
+        };
+        for line in [
+            "-ERR The user executing the script can't run this command or subcommand script: 8b, on @user_script:7.\r\n",
+            "-NOPERM ACL failure in script: User soapstone has no permissions to run the 'hmget' command\r\n",
+        ] {
+            let answer = redis::parse_redis_value(line.as_bytes()).expect("an answer");
+            let Value::ServerError(error) = answer else {
+                panic!("{answer:?}");
+            };
+            let failure = Failure::answered(&error, &asked);
+            assert!(matches!(failure, Failure::Denied(_)), "{failure:?}");
+        }
+    }
 
     #[test]
     fn a_redirection_without_a_host_stays_at_the_host_that_was_asked() {
