@@ -54,4 +54,4 @@ pub use memory_contexts::MemoryContexts;
 pub use problem::StoreProblem;
 pub use replay::Replay;
 pub use stores::{DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, DEFAULT_SHARE, Stores};
-pub use windows::{Added, RedisWindows, WindowCounts, WindowEnd};
+pub use windows::{Added, RedisWindows, Turn, WindowCounts, WindowEnd, WindowName};

@@ -1,16 +1,17 @@
 //! Windows of calls that processes measure together, in Redis or Valkey.
 //!
-//! A window is one key: when it began by the clock of the server, what was counted since, and
-//! violations that count towards an exclusion. Each process adds what it has counted now and then,
-//! and whoever finds the window full takes it: one alone judges it. Each call has a turn of its
-//! own, which stays with its answer, so that a call that is repeated adds nothing twice.
+//! A window has a key for what was counted since it began, by the clock of the server, and by which
+//! terms it is judged. Its provider has another one, for violations that count towards an
+//! exclusion. Each process adds what it has counted now and then, and whoever finds the window full
+//! takes it: one alone judges it. Each call has a turn of its own, which stays with its answer in a
+//! key of the process, so that a call that is repeated with its turn adds nothing twice.
 //!
-//! The rule kept here: what a process counted is in one window, or comes back to it.
+//! The rule kept here: what a process counted is in one window, however often it has to say so.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Cmd, Value};
+use redis::Value;
 use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal, random};
 
 use crate::problem::StoreProblem;
@@ -19,67 +20,99 @@ use crate::remote::{Effect, Remote, Unanswered};
 /// Adds counts and takes the window if it is full. The answer is empty or beginning and counts,
 /// with colons between, and for how many milliseconds there is an exclusion.
 ///
-/// KEYS: the window. ARGV: caller, its turn, counts of calls, late, failed and weak ones, calls of
-/// a full window or 0, its milliseconds or 0, for how many milliseconds the key lives.
+/// KEYS: the window, its provider, the answers to this process. ARGV: the turn, for how many
+/// milliseconds its answer lives, counts of calls, late, failed and weak ones, calls of a full
+/// window or 0, its milliseconds or 0, for how many milliseconds the window lives.
 const ADD: &str = "\
-local key, caller = KEYS[1], ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local told = redis.call('HGET', key, 'told:' .. caller)
-if redis.call('HGET', key, 'turn:' .. caller) ~= ARGV[2] then
+local told = redis.call('HGET', KEYS[3], 'told')
+if redis.call('HGET', KEYS[3], 'turn') ~= ARGV[1] then
   local names = {'calls', 'late', 'failed', 'weak'}
   if tonumber(ARGV[3]) > 0 then
-    redis.call('HSETNX', key, 'begun', string.format('%.0f', now))
-    for i, name in ipairs(names) do redis.call('HINCRBY', key, name, ARGV[i + 2]) end
+    redis.call('HSETNX', KEYS[1], 'begun', string.format('%.0f', now))
+    for i, name in ipairs(names) do redis.call('HINCRBY', KEYS[1], name, ARGV[i + 2]) end
   end
   told = ''
-  local begun = redis.call('HGET', key, 'begun')
+  local begun = redis.call('HGET', KEYS[1], 'begun')
   if begun then
-    local counts = redis.call('HMGET', key, unpack(names))
+    redis.call('PEXPIRE', KEYS[1], ARGV[9])
+    local counts = redis.call('HMGET', KEYS[1], unpack(names))
     local most, length = tonumber(ARGV[7]), tonumber(ARGV[8])
     if most > 0 and tonumber(counts[1]) >= most or length > 0 and now - begun >= length then
       told = begun .. ':' .. table.concat(counts, ':')
-      redis.call('HDEL', key, 'begun', unpack(names))
+      redis.call('DEL', KEYS[1])
     end
   end
-  redis.call('HSET', key, 'turn:' .. caller, ARGV[2], 'told:' .. caller, told)
-  redis.call('PEXPIRE', key, ARGV[9])
+  redis.call('HSET', KEYS[3], 'turn', ARGV[1], 'told', told)
+  redis.call('PEXPIRE', KEYS[3], ARGV[2])
 end
-return {told, math.max(0, (redis.call('HGET', key, 'until') or 0) - now)}";
+return {told, math.max(0, (redis.call('HGET', KEYS[2], 'until') or 0) - now)}";
 
 /// Counts violations towards an exclusion, unless there is one. The answer is 1 where it begins.
 ///
-/// KEYS: the window. ARGV: caller, its turn, violations, after how many the exclusion begins, its
-/// milliseconds, for how many milliseconds the key lives.
+/// KEYS: the window, its provider, the answers to this process. ARGV: the turn, for how many
+/// milliseconds its answer lives, violations, after how many the exclusion begins, its
+/// milliseconds, for how many milliseconds what is known of the provider lives.
 const STRIKE: &str = "\
-local key, caller = KEYS[1], ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if redis.call('HGET', key, 'struck:' .. caller) == ARGV[2] then
-  return tonumber(redis.call('HGET', key, 'excluded:' .. caller))
+if redis.call('HGET', KEYS[3], 'struck') == ARGV[1] then
+  return tonumber(redis.call('HGET', KEYS[3], 'excluded'))
 end
 local excluded = 0
-if now >= tonumber(redis.call('HGET', key, 'until') or 0) then
-  if redis.call('HINCRBY', key, 'strikes', ARGV[3]) >= tonumber(ARGV[4]) then
-    redis.call('HDEL', key, 'strikes')
-    redis.call('HSET', key, 'until', string.format('%.0f', now + ARGV[5]))
+if now >= tonumber(redis.call('HGET', KEYS[2], 'until') or 0) then
+  if redis.call('HINCRBY', KEYS[2], 'strikes', ARGV[3]) >= tonumber(ARGV[4]) then
+    redis.call('HDEL', KEYS[2], 'strikes')
+    redis.call('HSET', KEYS[2], 'until', string.format('%.0f', now + ARGV[5]))
     excluded = 1
   end
 end
-redis.call('HSET', key, 'struck:' .. caller, ARGV[2], 'excluded:' .. caller, excluded)
-redis.call('PEXPIRE', key, ARGV[6])
+redis.call('HSET', KEYS[3], 'struck', ARGV[1], 'excluded', excluded)
+redis.call('PEXPIRE', KEYS[3], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[6])
 return excluded";
 
 /// For how long what belongs to no window stays: strikes of a provider that behaves since then.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// For how long an answer stays whose turn may be repeated: far longer than stores are away.
+const REPEATED: Duration = Duration::from_secs(24 * 3600);
+
 /// Windows of a deployment in its shared store.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RedisWindows {
     remote: Arc<Remote>,
     prefix: String,
     /// This process.
     caller: String,
+}
+
+/// Which window.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WindowName {
+    /// Whose calls are in it. Violations and exclusions are of this one, whatever the terms.
+    pub provider: String,
+    /// By which terms it is judged. Calls that were counted by other terms are in another window.
+    pub terms: String,
+}
+
+/// A call that may be repeated until it is answered, and counts once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn(String);
+
+impl Turn {
+    /// Another one than all before.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(hexadecimal::encode(&random::bytes::<8>()))
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// What was counted of calls.
@@ -123,84 +156,103 @@ impl RedisWindows {
         }
     }
 
+    /// The same after those of a former configuration: they speak for the same process.
+    #[must_use]
+    pub fn following(self, former: &Self) -> Self {
+        Self {
+            caller: former.caller.clone(),
+            ..self
+        }
+    }
+
     /// Adds what was counted to the window with that name. It takes the timeout of the store at
-    /// most.
+    /// most. What was not answered may have been added: it is to be repeated with its turn.
     ///
     /// # Errors
     ///
     /// Why there is no answer.
     pub fn add(
         &self,
-        name: &str,
+        turn: &Turn,
+        name: &WindowName,
         counts: WindowCounts,
         end: WindowEnd,
     ) -> Result<Added, StoreProblem> {
         let (most, length) = match end {
-            WindowEnd::Calls(most) => (most, 0),
-            WindowEnd::Time(length) => (0, length.as_millis()),
+            WindowEnd::Calls(most) => (most, Duration::ZERO),
+            WindowEnd::Time(length) => (0, length),
         };
-        let mut command = self.script(ADD, name)?;
-        command
-            .arg([counts.calls, counts.late, counts.failed, counts.weak].as_slice())
-            .arg(most)
-            .arg(length.to_string())
-            .arg(life(Duration::ZERO).as_millis().to_string());
-        match self.ask(name, &command)? {
+        let arguments = [
+            counts.calls.to_string(),
+            counts.late.to_string(),
+            counts.failed.to_string(),
+            counts.weak.to_string(),
+            most.to_string(),
+            length.as_millis().to_string(),
+            life(length).as_millis().to_string(),
+        ];
+        match self.ask(ADD, turn, name, &arguments)? {
             Value::Array(parts) => added(&parts).ok_or_else(unexpected),
             _ => Err(unexpected()),
         }
     }
 
     /// Counts violations towards an exclusion of that length, which begins after so many. Says
-    /// whether it begins now.
+    /// whether it begins now. What was not answered is to be repeated with its turn.
     ///
     /// # Errors
     ///
     /// Why there is no answer.
     pub fn strike(
         &self,
-        name: &str,
+        turn: &Turn,
+        name: &WindowName,
         violations: u32,
-        after: u32,
-        time: Duration,
+        (after, time): (u32, Duration),
     ) -> Result<bool, StoreProblem> {
-        let mut command = self.script(STRIKE, name)?;
-        command
-            .arg(violations)
-            .arg(after)
-            .arg(time.as_millis().to_string())
-            .arg(life(time).as_millis().to_string());
-        match self.ask(name, &command)? {
+        let arguments = [
+            violations.to_string(),
+            after.to_string(),
+            time.as_millis().to_string(),
+            life(time).as_millis().to_string(),
+        ];
+        match self.ask(STRIKE, turn, name, &arguments)? {
             Value::Int(begins @ (0 | 1)) => Ok(begins == 1),
             _ => Err(unexpected()),
         }
     }
 
-    fn script(&self, script: &str, name: &str) -> Result<Cmd, Unanswered> {
-        let turn: [u8; 8] = random::bytes();
+    fn ask(
+        &self,
+        script: &str,
+        turn: &Turn,
+        name: &WindowName,
+        arguments: &[String],
+    ) -> Result<Value, Unanswered> {
+        // 128 bits name it, as they do marks.
+        let short = |text: &str| -> Result<String, Unanswered> {
+            let whole = digest(DigestAlgorithm::Sha256, text.as_bytes())?;
+            Ok(hexadecimal::encode(&whole.as_ref()[..16]))
+        };
+        let (tag, terms) = (short(&name.provider)?, short(&name.terms)?);
+        // What is in braces says in which slot of a cluster a key is: all of a provider in one.
+        let provider = format!("{}:window:{{{tag}}}", self.prefix);
+        let window = format!("{provider}:{terms}");
+        let answers = format!("{window}:{}", self.caller);
         let mut command = redis::cmd("EVAL");
-        command.arg(script).arg(1).arg(self.key(name)?);
-        command.arg(&self.caller).arg(hexadecimal::encode(&turn));
-        Ok(command)
-    }
-
-    fn ask(&self, name: &str, command: &Cmd) -> Result<Value, Unanswered> {
-        let slot = self.remote.slot(&self.key(name)?);
+        command.arg(script).arg(3);
+        command.arg(window).arg(provider).arg(answers);
+        command.arg(&turn.0).arg(REPEATED.as_millis().to_string());
+        command.arg(arguments);
         let deadline = self.remote.deadline();
-        self.remote.ask(slot, command, Effect::Writes, deadline)
-    }
-
-    /// 128 bits name it, as they do marks.
-    fn key(&self, name: &str) -> Result<String, Unanswered> {
-        let name = digest(DigestAlgorithm::Sha256, name.as_bytes())?;
-        let name = hexadecimal::encode(&name.as_ref()[..16]);
-        Ok(format!("{}:window:{name}", self.prefix))
+        let slot = self.remote.slot(&tag);
+        self.remote.ask(slot, &command, Effect::Writes, deadline)
     }
 }
 
-/// For how long a key lives that knows of an exclusion of that length.
-fn life(exclusion: Duration) -> Duration {
-    LONGEST.saturating_add(exclusion)
+/// For how long a key lives that knows of a window or an exclusion of that length.
+fn life(length: Duration) -> Duration {
+    LONGEST.saturating_add(length)
 }
 
 fn added(parts: &[Value]) -> Option<Added> {

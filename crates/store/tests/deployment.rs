@@ -3,11 +3,43 @@
 mod servers;
 
 use std::path::Path;
+use std::time::Duration;
 
 use servers::{Server, at, context, free_port, mark, node_in, wait_for};
 use soapstone::attempts::{Attempts, Outcome};
+use soapstone::config::EndpointConfig;
 use soapstone::conversation::ContextStore;
 use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone_store::{Stores, Turn, WindowCounts, WindowEnd, WindowName};
+
+/// What a gateway asks of the store that counts under agreements.
+fn asks_of_agreements(folder: &soapstone_testkit::Folder, store: &str) {
+    let text = format!("[store]\n{store}\n[security]\nmechanism = \"sign\"\n");
+    let config = EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let store = config.store.expect("given");
+    let stores = Stores::default();
+    let buckets = stores.buckets(&store).expect("it is right");
+    let second = Duration::from_secs(1);
+    assert_eq!(buckets.take("gold", second, second), Ok(None));
+    let windows = stores.windows(&store).expect("it is right");
+    let name = WindowName {
+        provider: "gold".to_owned(),
+        terms: "these".to_owned(),
+    };
+    let calls = WindowCounts {
+        calls: 5,
+        ..WindowCounts::default()
+    };
+    for full in [false, true] {
+        let added = windows.add(&Turn::new(), &name, calls, WindowEnd::Calls(10));
+        assert_eq!(added.map(|it| it.full.is_some()), Ok(full));
+    }
+    for begins in [false, true] {
+        let struck = windows.strike(&Turn::new(), &name, 1, (2, second));
+        assert_eq!(struck, Ok(begins));
+    }
+}
 
 const PASSWORD: &str = "00112233445566778899aabbccddeeff";
 
@@ -89,6 +121,7 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
         .expect("a replica has it");
     let again = node.replay.begin(&[], &names, at(300), at(0));
     assert_eq!(again.map(|(_, tallies)| tallies[0].failed), Ok(1));
+    asks_of_agreements(&folder, &store);
     node.stores.announce();
     assert_eq!(node.stores.problems(), []);
     let address = format!("redis://soapstone:{PASSWORD}@127.0.0.1:{}", redis[0]);

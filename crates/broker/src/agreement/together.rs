@@ -24,13 +24,18 @@ impl Agreement {
         self.is_judged_together
     }
 
-    /// What was counted since this was last asked, of each backend that has had calls.
-    pub fn counted(&self) -> Vec<(String, ServedCounts)> {
+    /// What was counted since this was last asked, of each backend that has had calls. What waits
+    /// stays.
+    pub fn counted(&self, waits: impl Fn(&str) -> bool) -> Vec<(String, ServedCounts)> {
         let mut state = self.state();
-        let counted = state.providers.iter_mut().map(|(backend, provider)| {
-            let counted = std::mem::take(&mut provider.window);
-            (backend.clone(), counted.counts())
-        });
+        let providers = state.providers.iter_mut();
+        let counted =
+            providers
+                .filter(|(backend, _)| !waits(backend))
+                .map(|(backend, provider)| {
+                    let counted = std::mem::take(&mut provider.window);
+                    (backend.clone(), counted.counts())
+                });
         counted.collect()
     }
 

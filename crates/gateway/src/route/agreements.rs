@@ -141,6 +141,9 @@ impl Agreements {
             Some(former) => shared.following(former),
             None => shared,
         });
+        if let (None, Some(former)) = (&shared, counted) {
+            former.give_back(now);
+        }
         let known = former.map_or(&[][..], |former| &former.all);
         let mut all = Vec::with_capacity(spec.agreements.len());
         for spec in spec.agreements {
@@ -310,15 +313,19 @@ impl Agreements {
         let now = moment();
         for one in &self.all {
             self.violations.tell(one.agreement.tick(now));
-            if let Some(shared) = &self.shared {
-                self.violations.tell(shared.look(&one.agreement));
-            }
+        }
+        if let Some(shared) = &self.shared {
+            let all = self.all.iter().map(|one| &one.agreement);
+            self.violations.tell(shared.look(all));
         }
     }
 
     /// Ends every window.
     pub(crate) fn finish(&self) {
         let now = moment();
+        if let Some(shared) = &self.shared {
+            shared.give_back(now);
+        }
         for one in &self.all {
             self.violations.tell(one.agreement.finish(now));
         }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use soapstone::config::EndpointConfig;
-use soapstone_store::{RedisWindows, StoreProblem, Stores, WindowCounts, WindowEnd};
+use soapstone_store::{
+    Added, RedisWindows, StoreProblem, Stores, Turn, WindowCounts, WindowEnd, WindowName,
+};
 
 use super::servers::Server;
 
@@ -13,8 +15,12 @@ const TEN: WindowEnd = WindowEnd::Calls(10);
 
 /// The windows of a process of its own.
 fn windows(port: u16) -> RedisWindows {
+    windows_of(port, "timeout = \"30s\"")
+}
+
+fn windows_of(port: u16, more: &str) -> RedisWindows {
     let text = format!(
-        "[store]\nurl = \"redis://127.0.0.1:{port}\"\ntimeout = \"30s\"\n[security]\nmechanism = \"sign\"\n"
+        "[store]\nurl = \"redis://127.0.0.1:{port}\"\n{more}\n[security]\nmechanism = \"sign\"\n"
     );
     let config = EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None);
     let config = config.unwrap_or_else(|problems| panic!("{problems}"));
@@ -31,8 +37,29 @@ fn counts(calls: u64, late: u64) -> WindowCounts {
     }
 }
 
+/// The window of that provider, by the same terms always.
+fn named(provider: &str) -> WindowName {
+    WindowName {
+        provider: provider.to_owned(),
+        terms: "these".to_owned(),
+    }
+}
+
+fn add(
+    process: &RedisWindows,
+    provider: &str,
+    counts: WindowCounts,
+    end: WindowEnd,
+) -> Result<Added, StoreProblem> {
+    process.add(&Turn::new(), &named(provider), counts, end)
+}
+
+fn strike(process: &RedisWindows, after: u32) -> Result<bool, StoreProblem> {
+    process.strike(&Turn::new(), &named("gold"), 1, (after, HOUR))
+}
+
 fn full(process: &RedisWindows, counts: WindowCounts) -> Option<WindowCounts> {
-    let added = process.add("gold", counts, TEN).expect("the store answers");
+    let added = add(process, "gold", counts, TEN).expect("the store answers");
     added.full.map(|(_, counts)| counts)
 }
 
@@ -50,7 +77,7 @@ fn one_process_judges_what_all_have_counted_and_each_call_is_in_one_window() {
     assert_eq!(full(&other, WindowCounts::default()), None);
     // Another provider, or another agreement, is another window.
     assert_eq!(full(&other, counts(9, 0)), None);
-    let added = other.add("silver", counts(9, 0), TEN);
+    let added = add(&other, "silver", counts(9, 0), TEN);
     assert_eq!(added.expect("the store answers").full, None);
     assert_eq!(full(&one, counts(1, 0)).map(|it| it.calls), Some(10));
 }
@@ -81,7 +108,7 @@ fn a_window_of_time_ends_when_it_is_over_though_no_call_comes() {
     let one = windows(server.port);
     let end = WindowEnd::Time(Duration::from_millis(100));
     let add = |counts| {
-        one.add("gold", counts, end)
+        add(&one, "gold", counts, end)
             .expect("the store answers")
             .full
     };
@@ -97,9 +124,9 @@ fn a_window_of_time_ends_when_it_is_over_though_no_call_comes() {
 fn violations_that_processes_find_exclude_a_provider_for_all() {
     let server = Server::start(&[]);
     let (one, other) = (windows(server.port), windows(server.port));
-    let strike = |process: &RedisWindows| process.strike("gold", 1, 2, HOUR);
+    let strike = |process: &RedisWindows| strike(process, 2);
     let excluded = |process: &RedisWindows| {
-        let added = process.add("gold", WindowCounts::default(), TEN);
+        let added = add(process, "gold", WindowCounts::default(), TEN);
         added.expect("the store answers").excluded
     };
     assert_eq!(strike(&one), Ok(false));
@@ -118,8 +145,103 @@ fn a_store_that_is_away_takes_nothing() {
     let mut server = Server::start(&[]);
     let one = windows(server.port);
     server.kill();
-    let away = one.add("gold", counts(1, 0), TEN);
+    let away = add(&one, "gold", counts(1, 0), TEN);
     assert!(matches!(away, Err(StoreProblem::Away { .. })), "{away:?}");
-    let away = one.strike("gold", 1, 1, HOUR);
+    let away = strike(&one, 1);
     assert!(matches!(away, Err(StoreProblem::Away { .. })), "{away:?}");
+}
+
+/// The store has done what was asked, and its answer is lost: the same is asked again.
+#[test]
+fn what_is_repeated_with_its_turn_counts_once_and_is_answered_as_before() {
+    let server = Server::start(&[]);
+    let one = windows(server.port);
+    let (turn, name) = (Turn::new(), named("gold"));
+    for _ in 0..3 {
+        let added = one.add(&turn, &name, counts(6, 0), TEN);
+        assert_eq!(added.expect("the store answers").full, None);
+    }
+    let turn = Turn::new();
+    for _ in 0..3 {
+        let added = one.add(&turn, &name, counts(6, 1), TEN);
+        let full = added.expect("the store answers").full;
+        assert_eq!(full.map(|(_, it)| (it.calls, it.late)), Some((12, 1)));
+    }
+    assert_eq!(full(&one, WindowCounts::default()), None);
+    let turn = Turn::new();
+    for _ in 0..3 {
+        assert_eq!(one.strike(&turn, &name, 1, (2, HOUR)), Ok(false));
+    }
+    let turn = Turn::new();
+    for _ in 0..3 {
+        assert_eq!(one.strike(&turn, &name, 1, (2, HOUR)), Ok(true));
+    }
+}
+
+/// It is written, and no replica has it: so it is asked again, and counted once.
+#[test]
+fn what_too_few_replicas_have_counts_once() {
+    let server = Server::start(&[]);
+    let one = windows_of(server.port, "timeout = \"200ms\"\nreplicas = 1");
+    let (turn, name) = (Turn::new(), named("gold"));
+    for _ in 0..4 {
+        let added = one.add(&turn, &name, counts(3, 0), TEN);
+        assert!(matches!(added, Err(StoreProblem::Away { .. })), "{added:?}");
+        std::thread::sleep(Duration::from_millis(250));
+    }
+    let other = windows(server.port);
+    assert_eq!(full(&other, counts(6, 0)), None);
+    assert_eq!(full(&other, counts(1, 0)).map(|it| it.calls), Some(10));
+}
+
+#[test]
+fn calls_that_were_counted_by_other_terms_are_in_another_window_of_the_same_provider() {
+    let server = Server::start(&[]);
+    let one = windows(server.port);
+    assert_eq!(full(&one, counts(9, 9)), None);
+    let changed = WindowName {
+        terms: "others".to_owned(),
+        ..named("gold")
+    };
+    let added = one.add(&Turn::new(), &changed, counts(9, 0), TEN);
+    assert_eq!(added.expect("the store answers").full, None);
+    assert_eq!(strike(&one, 1), Ok(true));
+    let added = one.add(&Turn::new(), &changed, counts(1, 0), TEN);
+    let added = added.expect("the store answers");
+    assert_eq!(added.full.map(|(_, it)| (it.calls, it.late)), Some((10, 0)));
+    assert!(added.excluded.is_some());
+}
+
+#[test]
+fn a_process_that_reads_its_configuration_again_leaves_nothing_more_in_the_store() {
+    let server = Server::start(&[]);
+    let mut process = windows(server.port);
+    let mut keys = Vec::new();
+    for reload in 0..20 {
+        assert_eq!(strike(&process, 1000), Ok(false));
+        let added = add(&process, "gold", counts(1, 0), WindowEnd::Calls(1000));
+        assert_eq!(added.expect("the store answers").full, None);
+        let mut found = server.keys();
+        found.sort();
+        let lengths = found.into_iter().map(|key| {
+            let length: u64 = server.ask(&["HLEN", &key]);
+            (key, length)
+        });
+        let found: Vec<_> = lengths.collect();
+        if reload == 0 {
+            keys.clone_from(&found);
+        }
+        assert_eq!(found, keys);
+        process = windows(server.port).following(&process);
+    }
+    // Another process has a key of its own, which does not stay for long.
+    let other = windows(server.port);
+    assert_eq!(
+        full(&other, WindowCounts::default()).map(|it| it.calls),
+        Some(20)
+    );
+    for key in server.keys() {
+        let left: i64 = server.ask(&["PTTL", &key]);
+        assert!(left > 0, "{key}");
+    }
 }

@@ -4,6 +4,8 @@
 
 use soapstone_broker::AgreementStatus;
 
+use crate::route::together::UnansweredCounts;
+
 use super::text::{COUNTER, Exposition, GAUGE, escape};
 
 /// What is known of agreements and their records.
@@ -14,9 +16,8 @@ pub(crate) struct AgreementsSnapshot {
     pub(crate) records: u64,
     /// Violation records that were lost.
     pub(crate) lost: u64,
-    /// Requests that the store which gateways share has not answered for, and those of them that
-    /// were let in nevertheless.
-    pub(crate) shared: Option<(u64, u64)>,
+    /// What the store which gateways share has not answered for.
+    pub(crate) shared: Option<UnansweredCounts>,
 }
 
 fn label(agreement: &AgreementStatus) -> String {
@@ -55,13 +56,16 @@ pub(super) fn expose(snapshot: &AgreementsSnapshot, out: &mut Exposition) {
             samples.sample(&labels, u8::from(provider.excluded.is_some()));
         }
     }
-    if let Some((unanswered, alone)) = snapshot.shared {
+    if let Some(counts) = snapshot.shared {
         let help = "Requests under agreements that the store of rates has not answered for.";
         out.family(("soapstone_agreement_store_unanswered_total", COUNTER, help))
-            .sample("", unanswered);
+            .sample("", counts.requests);
         let help = "Requests under agreements that were let in by what this gateway alone counted.";
         out.family(("soapstone_agreement_decided_alone_total", COUNTER, help))
-            .sample("", alone);
+            .sample("", counts.decided_alone);
+        let help = "Questions about windows of agreements that the store has not answered.";
+        out.family(("soapstone_agreement_window_unanswered_total", COUNTER, help))
+            .sample("", counts.windows);
     }
     let help = "The number of the last violation record.";
     out.family(("soapstone_violation_records", GAUGE, help))

@@ -173,6 +173,43 @@ async fn two_gateways_judge_a_provider_together() {
     }
 }
 
+/// Each second the store adds what it is asked to, and its answer does not count: no replica has
+/// it. The calls are added once, and operators see that nobody judges.
+#[tokio::test]
+async fn calls_whose_addition_is_not_answered_are_added_once() {
+    let folder = folder(
+        "service = \"/echo\"\nuntil = 2999-01-01\nwindow = { calls = 1000 }\n[client]\nsubject = \"CN=client\"\n\
+         [provider]\nbackends = [\"one\"]\ntime = \"0s\"\nquantile = \"50%\"\n",
+    );
+    let redis = Redis::start(&[]).await;
+    let backend_one = Backend::echo().await;
+    let text = shared(&backend("one", &backend_one), redis.1, "", "violations.xml");
+    let text = text.replace("\"500ms\"", "\"200ms\", replicas = 1");
+    let gateway = folder.gateway(&text).await;
+    assert_eq!(calls(&folder, &gateway, "client", 5).await, [200; 5]);
+    let mut patience = 600;
+    while metric(&gateway, "soapstone_agreement_window_unanswered_total").await < Some(4) {
+        patience -= 1;
+        assert!(patience > 0, "nothing is told");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let ask = |arguments: &[&str]| {
+        let answer = std::process::Command::new("redis-cli")
+            .args(["-p", &redis.1.to_string()])
+            .args(arguments)
+            .output()
+            .expect("redis-cli comes with redis-server");
+        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    };
+    let keys = ask(&["KEYS", "*"]);
+    let counts: Vec<String> = keys
+        .lines()
+        .map(|key| ask(&["HGET", key, "calls"]))
+        .filter(|count| !count.is_empty())
+        .collect();
+    assert_eq!(counts, ["5"]);
+}
+
 /// What the client may not do costs nothing of its rate, and asks nobody.
 #[tokio::test]
 async fn what_is_refused_for_its_size_takes_no_token_of_the_store() {
