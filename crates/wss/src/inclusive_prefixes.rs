@@ -1,7 +1,9 @@
 //! The `PrefixList` of the exclusive canonicalizations in signatures that are made.
 //!
-//! The rule kept here: a list says which prefixes are rendered at the apex. What each means is for
-//! the message to say, so that nothing is listed that is bound to nothing.
+//! The rule kept here: a list says which prefixes are rendered wherever they are declared. What
+//! each means is for the message to say: of those in scope, none is listed that is bound to
+//! nothing. One that a file names may be bound inside of an element alone, so it is listed of every
+//! element.
 
 use soapstone_xml::Element;
 
@@ -28,8 +30,13 @@ impl InclusivePrefixes {
         matches!(self, Self::Nothing)
     }
 
+    /// Whether a prefix is named, whatever an element declares.
+    pub(crate) fn names(&self, prefix: &str) -> bool {
+        matches!(self, Self::Listed(named) if named.iter().any(|one| one == prefix))
+    }
+
     /// The list of a signed element. `added` is a prefix that its start tag is to have declared.
-    pub(crate) fn of_element(&self, element: Element<'_>, added: Option<&str>) -> Vec<String> {
+    pub fn of_element(&self, element: Element<'_>, added: Option<&str>) -> Vec<String> {
         match self {
             Self::Nothing => Vec::new(),
             Self::InScope => around(element, |prefix| {
@@ -40,7 +47,7 @@ impl InclusivePrefixes {
     }
 
     /// The list of the `ds:SignedInfo` of a signature in `security`.
-    pub(crate) fn of_signed_info(&self, security: Element<'_>) -> Vec<String> {
+    pub fn of_signed_info(&self, security: Element<'_>) -> Vec<String> {
         match self {
             Self::Nothing | Self::Listed(_) => Vec::new(),
             Self::InScope => around(security, |_| false),

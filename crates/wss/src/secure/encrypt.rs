@@ -22,6 +22,7 @@ use super::scope::{Scope, free_prefix};
 use super::securing::Securing;
 use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, content, is_self_closing, range};
+use crate::inclusive_prefixes::InclusivePrefixes;
 use crate::marks;
 use crate::names::WSSE11;
 use crate::part::{Extent, Part};
@@ -82,8 +83,15 @@ impl Securing<'_> {
                 let is_block = !encryption.bare_header_blocks
                     && element.parent().map(|parent| parent.id())
                         == envelope.header().map(|header| header.id());
-                let (place, data) =
-                    replacing(envelope, node, wanted.extent, is_block, &plain, data);
+                let lists = &plan.protection.inclusive_prefixes;
+                let (place, data) = replacing(
+                    envelope,
+                    node,
+                    wanted.extent,
+                    (is_block, lists),
+                    &plain,
+                    data,
+                );
                 if postpones {
                     self.changes
                         .postponed
@@ -349,7 +357,7 @@ fn replacing(
     envelope: &Envelope,
     node: NodeId,
     extent: Extent,
-    is_block: bool,
+    (is_block, lists): (bool, &InclusivePrefixes),
     plain: &Range<usize>,
     data: Replacement,
 ) -> (Range<usize>, Replacement) {
@@ -360,7 +368,7 @@ fn replacing(
         let end = format!("</{}>", element.qualified_name()).into_bytes();
         (whole.end - 2..whole.end, data.between(b">", &end))
     } else if extent == Extent::Element && is_block {
-        let (start, end) = encrypted_header(envelope, node);
+        let (start, end) = encrypted_header(envelope, node, lists);
         (plain.clone(), data.between(&start, end.as_bytes()))
     } else {
         (plain.clone(), data)
@@ -369,12 +377,17 @@ fn replacing(
 
 /// The tags of the `wsse11:EncryptedHeader` that takes the place of a header block, with the
 /// block's `mustUnderstand` and actor (SOAP Message Security 1.1.1, 9.3). They declare no prefix
-/// that means something else to the block: it is deciphered inside of them.
-fn encrypted_header(envelope: &Envelope, node: NodeId) -> (Vec<u8>, String) {
+/// that means something else to the block, or that its signature lists: it is deciphered inside of
+/// them.
+fn encrypted_header(
+    envelope: &Envelope,
+    node: NodeId,
+    lists: &InclusivePrefixes,
+) -> (Vec<u8>, String) {
     let block = envelope.document.element(node);
     let namespace = envelope.version().namespace();
-    let prefix = free_prefix(block, WSSE11, "wsse11");
-    let soap = free_prefix(block, namespace, "soap");
+    let prefix = free_prefix(block, WSSE11, "wsse11", lists);
+    let soap = free_prefix(block, namespace, "soap", lists);
     let mut out = format!("<{prefix}:EncryptedHeader xmlns:{prefix}=\"{WSSE11}\"").into_bytes();
     let copied: Vec<_> = ["mustUnderstand", "actor", "role", "relay"]
         .into_iter()

@@ -4,10 +4,13 @@
 //! wherever it stands. Everything else leaves that to the header, which says it once. The one rule:
 //! the header declares whatever a piece has left to it.
 
+use std::iter;
+
 use soapstone_xml::Element;
 
 use super::text::put;
 use crate::conversation::ConversationVersion;
+use crate::inclusive_prefixes::InclusivePrefixes;
 use crate::names::{WSSE, WSSE11, WSU};
 
 /// What the header declares.
@@ -57,15 +60,22 @@ impl Declarations {
 }
 
 /// A prefix for a namespace that may be declared on an element or around it, and changes the
-/// meaning of none: the usual one, unless it means something else here.
-pub(super) fn free_prefix(element: Element<'_>, namespace: &str, usual: &str) -> String {
-    let is_free = |prefix: &String| {
-        let bound = element.namespace_of(prefix);
-        bound.is_none_or(|bound| bound == namespace)
+/// meaning of none: the usual one, unless it means something else here. Nor is it one that
+/// signatures list: what is signed inside would have it in its canonical form, too.
+pub(super) fn free_prefix(
+    element: Element<'_>,
+    namespace: &str,
+    usual: &str,
+    lists: &InclusivePrefixes,
+) -> String {
+    let is_free = |prefix: &String| match element.namespace_of(prefix) {
+        Some(bound) => bound == namespace,
+        None => !lists.names(prefix),
     };
-    let mut others = ["", "1", "2"].iter().map(|more| [usual, more].concat());
-    let found = others.find(is_free);
-    found.unwrap_or_else(|| ["soapstone-", usual].concat())
+    let more = (1_u32..).map(|more| format!("{usual}{more}"));
+    let mut all = iter::once(usual.to_owned()).chain(more);
+    // An element has fewer prefixes around it than there are numbers.
+    all.find(is_free).unwrap_or_default()
 }
 
 impl Scope<'_> {

@@ -189,7 +189,12 @@ impl Securing<'_> {
         let id = self.message.named(&element.range().start.to_string());
         Id::Inserted {
             id,
-            prefix: free_prefix(element, WSU, "wsu"),
+            prefix: free_prefix(
+                element,
+                WSU,
+                "wsu",
+                &self.message.protection().inclusive_prefixes,
+            ),
         }
     }
 }

@@ -251,6 +251,62 @@ fn what_a_listed_prefix_means_cannot_be_changed_on_the_way() {
     }
 }
 
+/// Exclusive XML Canonicalization 1.0, 3: where an element inside of a signed one declares the
+/// prefix, only a list that names it has the meaning signed.
+#[test]
+fn a_prefix_that_is_declared_inside_must_be_named() {
+    let plain = format!(
+        "<s:Envelope xmlns:s=\"{SOAP}\" xmlns:xsi=\"{XSI}\"><s:Body><echo xmlns=\"urn:echo\" xmlns:t=\"urn:types\" xsi:type=\"t:Harmless\"/></s:Body></s:Envelope>"
+    );
+    let (_, changed) = typed();
+    let signing = policy(Mechanism::Sign, "Basic128GCM");
+    let message = secure(&listing(&signing, InScope), &plain);
+    assert!(open(&signing, &changed(&message)).is_ok());
+    let message = secure(&listing(&signing, Listed(vec!["t".to_owned()])), &plain);
+    assert!(open(&signing, &message).is_ok());
+    assert!(is_altered(&signing, &changed(&message)), "{message}");
+}
+
+/// What is inserted around a signed element declares none of the prefixes that are listed: its
+/// canonical form would have it then, and had it not when it was signed.
+#[test]
+fn what_is_inserted_declares_no_prefix_that_is_listed() {
+    let envelope = |attribute: &str, body: &str| {
+        format!(
+            "<s:Envelope xmlns:s=\"{SOAP}\"><s:Header>\
+             <a:To xmlns:a=\"http://www.w3.org/2005/08/addressing\"{attribute}>urn:service</a:To>\
+             </s:Header><s:Body>{body}</s:Body></s:Envelope>"
+        )
+    };
+    let hiding = with(&policy(Mechanism::SignEncrypt, "Basic256GCM"), |policy| {
+        policy.parts.signed.push(header("To"));
+        let to = EncryptedPart::customary(header("To"));
+        policy.parts.encrypted.push(to);
+    });
+    let inner = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
+    let inside = with(&policy(Mechanism::Sign, "Basic256GCM"), |policy| {
+        policy.parts.signed.push(Part::Path(inner));
+    });
+    let understood = envelope(" s:mustUnderstand=\"1\"", "");
+    // It has an id in the source, under another prefix than that which the Body gets.
+    let with_id = format!(
+        "<e:text xmlns:e=\"urn:echo\" xmlns:u=\"{WSU}\" u:Id=\"inner\"><wsu:x xmlns:wsu=\"urn:x\"/></e:text>"
+    );
+    let with_id = envelope("", &with_id);
+    for (policy, plain, listed) in [
+        (&hiding, &understood, "soap"),
+        (&hiding, &understood, "wsse11"),
+        (&hiding, &envelope("", ""), "wsse11"),
+        (&hiding, &understood, "wsu"),
+        (&inside, &with_id, "wsu"),
+    ] {
+        let policy = listing(policy, Listed(vec![listed.to_owned()]));
+        let message = secure(&policy, plain);
+        let opened = open(&policy, &message);
+        opened.unwrap_or_else(|it| panic!("{listed}: {it:?}\n{message}"));
+    }
+}
+
 /// The list itself is signed: of `SignedInfo`, and of a reference.
 #[test]
 fn a_list_cannot_be_taken_out_on_the_way() {
