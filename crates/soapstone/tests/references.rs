@@ -203,6 +203,26 @@ fn a_name_for_a_key_that_is_not_used_is_a_mistake() {
             "`signature.key_reference` names a key that signs, and there is none",
         ),
         (
+            "mechanism = \"encrypt\"\nsignature = { inclusive_prefixes = true }",
+            "endpoint.toml:5:36: `signature.inclusive_prefixes` is given, and nothing signs messages",
+        ),
+        (
+            "mechanism = \"encrypt\"\nsignature = { str_transform = true }",
+            "`signature.str_transform` is given, and nothing signs messages",
+        ),
+        (
+            "mechanism = \"sign\"\nencryption = { implied_digest = true, encrypted_header = false }",
+            "`encryption.implied_digest` is given, and nothing encrypts messages",
+        ),
+        (
+            "mechanism = \"sign\"\nencryption = { implied_digest = true, encrypted_header = false }",
+            "`encryption.encrypted_header` is given, and nothing encrypts messages",
+        ),
+        (
+            "mechanism = \"sign\"\nencryption = { derivation_info = \"00\" }",
+            "`encryption.derivation_info` is given, and nothing encrypts messages",
+        ),
+        (
             "mechanism = \"sign\"\nsignature = { key_reference = \"encrypted-key-sha1\" }",
             "endpoint.toml:5:31: key reference `encrypted-key-sha1` names a symmetric key",
         ),

@@ -18,7 +18,7 @@ pub struct SignatureNaming {
     /// Whether tokens are signed through the references to them.
     pub str_transform: Option<Located<bool>>,
     /// The prefixes that signatures list.
-    pub inclusive_prefixes: Option<InclusivePrefixes>,
+    pub inclusive_prefixes: Option<Located<InclusivePrefixes>>,
 }
 
 /// `encryption = { … }`.
@@ -78,16 +78,18 @@ impl EncryptionNaming {
 }
 
 /// The prefixes that signatures list: those in scope, none, or those that are named.
-fn inclusive_prefixes(table: &mut Table<'_>) -> Option<InclusivePrefixes> {
+fn inclusive_prefixes(table: &mut Table<'_>) -> Option<Located<InclusivePrefixes>> {
     let given = table.flag_or_strings("inclusive_prefixes", "[\"soap\"]")?;
+    let place = given.place;
+    let at_place = |value| Some(Located { value, place });
     let named = match given.value {
-        FlagOrStrings::Flag(true) => return Some(InclusivePrefixes::InScope),
-        FlagOrStrings::Flag(false) => return Some(InclusivePrefixes::Nothing),
+        FlagOrStrings::Flag(true) => return at_place(InclusivePrefixes::InScope),
+        FlagOrStrings::Flag(false) => return at_place(InclusivePrefixes::Nothing),
         FlagOrStrings::Strings(named) => named,
     };
     if named.is_empty() {
         table.report_with_hint(
-            given.place,
+            place,
             "`inclusive_prefixes` names no prefix",
             "say true for those in scope, or false for none",
         );
@@ -100,7 +102,7 @@ fn inclusive_prefixes(table: &mut Table<'_>) -> Option<InclusivePrefixes> {
         );
     }
     let named = named.into_iter().map(|word| word.value);
-    Some(InclusivePrefixes::Listed(named.collect()))
+    at_place(InclusivePrefixes::Listed(named.collect()))
 }
 
 /// Whether a word can stand in a `PrefixList` (Exclusive XML Canonicalization 1.0, 3).

@@ -225,6 +225,62 @@ impl Compiler<'_> {
         }
     }
 
+    /// Reports forms of signatures and of cipher text that none of the messages have.
+    pub(super) fn refuse_forms_of_nothing(&mut self, policies: [&Policy; 2]) {
+        let config = self.config;
+        let (signature, encryption) = (&config.security.signature, &config.security.encryption);
+        let endorses = |policy: &Policy| policy.endorsing().next().is_some();
+        let signs = policies.map(|policy| policy.signature().is_some() || endorses(policy));
+        let encrypts = policies.map(|policy| policy.encryption().is_some());
+        let seals_inside = config
+            .inner
+            .as_ref()
+            .is_some_and(|it| it.encryption.is_some());
+        let flag = |flag: &Option<Located<bool>>| flag.as_ref().map(|flag| flag.place);
+        let prefixes = signature.inclusive_prefixes.as_ref();
+        let info = encryption.derivation_info.as_ref();
+        let unsigned = !signs.contains(&true);
+        let unsealed = !encrypts.contains(&true);
+        for (key, place, is_of_nothing, does) in [
+            (
+                "signature.str_transform",
+                flag(&signature.str_transform),
+                unsigned,
+                "signs",
+            ),
+            (
+                "signature.inclusive_prefixes",
+                prefixes.map(|prefixes| prefixes.place),
+                unsigned,
+                "signs",
+            ),
+            (
+                "encryption.derivation_info",
+                info.map(|info| info.place),
+                unsealed && !seals_inside,
+                "encrypts",
+            ),
+            (
+                "encryption.implied_digest",
+                flag(&encryption.implied_digest),
+                unsealed && !seals_inside,
+                "encrypts",
+            ),
+            (
+                "encryption.encrypted_header",
+                flag(&encryption.encrypted_header),
+                unsealed,
+                "encrypts",
+            ),
+        ] {
+            if let Some(place) = place.filter(|_| is_of_nothing) {
+                let message = format!("`{key}` is given, and nothing {does} messages");
+                let hint = "leave it out, or take a mechanism that has such a key";
+                self.report_with_hint(place, message, hint);
+            }
+        }
+    }
+
     /// Reports names that a key that both sides hold cannot have, and two names for it.
     fn check_names_of_shared_key(&mut self, binding: &Binding) {
         let Binding::Symmetric(SymmetricBinding {
@@ -356,7 +412,7 @@ impl Compiler<'_> {
             policy.parts.tokens_by_reference = by_reference.value;
         }
         if let Some(prefixes) = &security.signature.inclusive_prefixes {
-            policy.parts.inclusive_prefixes.clone_from(prefixes);
+            policy.parts.inclusive_prefixes.clone_from(&prefixes.value);
         }
         if let Some(info) = &security.encryption.derivation_info {
             policy.suite.derivation_info = Some(info.value.clone());

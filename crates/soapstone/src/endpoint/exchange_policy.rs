@@ -241,6 +241,7 @@ impl Compiler<'_> {
             Some(_) => Mechanism::None.policy(suite.clone()),
             None => self.answer_policy(&request, mechanism, has_certificate, role)?,
         };
+        self.refuse_forms_of_nothing([&request, &response]);
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
             return Some(EndpointPolicies::by_preset(
