@@ -277,3 +277,37 @@ fn a_role_says_which_end_opens_the_message() {
     // Answers carry no user.
     assert!(!judged(" --role client"));
 }
+
+/// `open` and the gateway refuse such a package, whatever the message proves that it stands for.
+#[test]
+fn a_package_of_mtom_is_refused_as_open_refuses_it() {
+    let folder = prepared();
+    let good = folder.read("good.xml");
+    let kind = "application/xop+xml; type=\"text/xml\"";
+    folder.write(
+        "good.mime",
+        format!(
+            "MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b; type=\"application/xop+xml\"\r\n\r\n\
+             --b\r\nContent-Type: {kind}\r\nContent-ID: <root@x>\r\nContent-Transfer-Encoding: 8bit\r\n\r\n{good}\r\n--b--\r\n"
+        ),
+    );
+    let of = |command: &str| {
+        let run = folder.run(&format!("{command} --json --config server.toml good.mime"));
+        assert_eq!(run.status, 2, "{command}");
+        serde_json::from_slice::<Value>(&run.out).expect("JSON")
+    };
+    let (opened, told) = (of("open"), of("explain"));
+    assert_eq!(opened["reason"], "package-malformed");
+    let verdict = &told["verdict"];
+    assert_eq!(verdict["accepted"], false);
+    assert_eq!(verdict["reason"], opened["reason"]);
+    let says = verdict["says"].as_str().expect("a text");
+    let meant = "of the message that it stands for: the message proves what";
+    let reason = opened["message"].as_str().expect("a text");
+    assert!(says.starts_with(reason) && says.contains(meant), "{says}");
+    let package = &told["findings"][0];
+    assert_eq!(package["kind"], "xop-package");
+    assert_eq!(package["severity"], "error");
+    // Without an endpoint file nobody refuses it.
+    folder.run("explain good.mime").succeeds();
+}

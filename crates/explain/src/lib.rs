@@ -148,7 +148,7 @@ fn explain_mtom(
     let document = Document::parse(root, parsing, &mut Buffers::new()).map_err(unread)?;
     let parts = &included.message.parts;
     let mut told = analysis::analyze(&document, Some(&included.as_sent), parts, options);
-    included.tell(&mut told);
+    included.tell(&mut told, options.engine.is_some());
     Ok(told)
 }
 

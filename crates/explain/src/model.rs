@@ -164,7 +164,7 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 33] = [
+pub const FINDINGS: [&str; 34] = [
     "not-secured",
     "not-soap",
     "malformed",
@@ -196,6 +196,7 @@ pub const FINDINGS: [&str; 33] = [
     "attachment-malformed",
     "xop-package",
     "xop-part-missing",
+    "xop-too-large",
     "work-bound",
     "dump-incomplete",
 ];

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone::config::{EndpointConfig, IdentityConfig, IdentitySource, LoadedFile, Problems};
 use soapstone::crypto::{Certificate, Identity, KeyStore, SecretBytes, SymmetricKey};
 use soapstone::endpoint::{Calling, Endpoint, Fixed, Memory, Opens, Serving};
-use soapstone::mime::{Message, Package};
+use soapstone::mime::{Message, Package, PackageError};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
 use soapstone::xml::{Limits, ParseOptions};
@@ -36,7 +36,8 @@ digests, each signature with the key that checks it. Where a digest or a signatu
 libraries are known to do, alone and in twos, and names the cause whose bytes were signed. A cause is proven; whatever is only likely \
 is called so.
 
-IN may be a MIME package that begins with its header: attachments have digests, too. Of a package of MTOM, the message is explained that it stands for.
+IN may be a MIME package that begins with its header: attachments have digests, too. If it is of MTOM, the message that it stands for is explained; \
+an endpoint refuses it.
 
 Without --config nothing is needed but the message. With it, the message is opened as the endpoint file says, the demands that it does \
 not meet are listed, and keys and passwords of the file are tried as well. --role says from which end: a service opens requests, a client \
@@ -110,6 +111,8 @@ enum Role {
 /// What an endpoint file says of the message, before it is explained.
 struct Opened {
     verdict: Result<(), Rejected>,
+    /// Why an endpoint takes no such package. The verdict is of the message that it stands for.
+    unread: Option<PackageError>,
     /// The policy that it was opened by, if one was chosen.
     policy: Option<Policy>,
     limits: Limits,
@@ -248,13 +251,18 @@ fn whole_seconds(moment: Timestamp) -> Timestamp {
     Timestamp::from_second(moment.as_second()).unwrap_or(moment)
 }
 
-/// The message of a package with its attachments, and that which a package of MTOM stands for;
-/// anything else is an envelope.
-fn in_parts(message: Vec<u8>) -> Message {
+/// The message of a package with its attachments, and that which a package of MTOM stands for, with
+/// the reason why an endpoint refuses it; anything else is an envelope.
+fn in_parts(message: Vec<u8>) -> (Message, Option<PackageError>) {
     let package = Package::read(&message).ok().flatten();
-    let parts = package.and_then(|package| package.into_message().ok());
-    let parts = parts.or_else(|| of_mtom(&message, &ParseOptions::default()));
-    parts.unwrap_or_else(|| message.into())
+    match package.map(Package::into_message) {
+        Some(Ok(parts)) => (parts, None),
+        Some(Err(refused)) => match of_mtom(&message, &ParseOptions::default()) {
+            Some(meant) => (meant, Some(refused)),
+            None => (message.into(), None),
+        },
+        None => (message.into(), None),
+    }
 }
 
 /// Opens the message with one end of an endpoint file.
@@ -266,8 +274,10 @@ fn opened_by<P: Fixed + Opens>(
     let endpoint = Endpoint::<P>::from_config(config)?;
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let mut report = EngineReport::default();
-    let explained = endpoint.explain(in_parts(message), None, memory, now, &mut report);
+    let (message, unread) = in_parts(message);
+    let explained = endpoint.explain(message, None, memory, now, &mut report);
     Ok(Opened {
+        unread,
         policy: explained.plan.map(|plan| plan.policy().clone()),
         verdict: explained.verdict,
         limits: endpoint.limits().clone(),
@@ -291,13 +301,22 @@ impl Opened {
         }
         let rejected = self.verdict.err();
         let rejected = rejected.as_ref();
-        Verdict {
-            accepted: rejected.is_none(),
-            reason: rejected.map(|rejected| rejected.cause().name().to_owned()),
-            says: rejected.map_or_else(
-                || "the message proves what the endpoint file demands".to_owned(),
-                ToString::to_string,
+        let says = rejected.map_or_else(
+            || "the message proves what the endpoint file demands".to_owned(),
+            ToString::to_string,
+        );
+        let (reason, says) = match self.unread {
+            // As `soapstone open` says it.
+            Some(unread) => (
+                Some("package-malformed"),
+                format!("{unread}; of the message that it stands for: {says}"),
             ),
+            None => (rejected.map(|rejected| rejected.cause().name()), says),
+        };
+        Verdict {
+            accepted: reason.is_none(),
+            reason: reason.map(str::to_owned),
+            says,
             hint: rejected.and_then(Rejected::hint).map(str::to_owned),
             demands,
             keys,
