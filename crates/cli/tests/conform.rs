@@ -143,3 +143,37 @@ fn an_answer_is_held_against_its_request() {
     let run = folder.run("conform bsp signed.xml answer.xml --json");
     assert_eq!(run.succeeds().json()["exchanges"], serde_json::json!([]));
 }
+
+/// A rule that was not looked for in all of a description is not called kept.
+#[test]
+fn what_is_not_looked_at_is_no_pass() {
+    let folder = Folder::new();
+    let service = |parts: usize| {
+        let message = (0..parts).map(|at| format!("<part name=\"p{at}\" element=\"t:e\"/>"));
+        let message: String = message.collect();
+        format!(
+            "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:s=\"http://schemas.xmlsoap.org/wsdl/soap/\" xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">\
+             <message name=\"m\">{message}</message><portType name=\"P\"><operation name=\"o\"><input message=\"t:m\"/></operation></portType>\
+             <binding name=\"B\" type=\"t:P\"><s:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>\
+             <operation name=\"o\"><input><s:body parts=\"p0\" use=\"literal\"/></input></operation></binding></definitions>"
+        )
+    };
+    // Both leave parts unbound (R2209), and that is seen of the small one alone.
+    folder.write("small.wsdl", service(2));
+    let run = folder.run("conform bp11 small.wsdl --json");
+    assert_eq!(verdict(&run.json(), "R2209"), "FAIL");
+    folder.write("large.wsdl", service(1 << 16));
+    let run = folder.run("conform bp11 large.wsdl --json");
+    let report = run.json();
+    assert_eq!(run.status, 2);
+    assert_eq!(report["holds"], false);
+    assert_eq!(verdict(&report, "wsdl-not-looked-at"), "remark");
+    for rule in ["R2209", "R2204", "R2710"] {
+        assert_eq!(verdict(&report, rule), "not looked at", "{rule}");
+    }
+    // All operations are held against the port type.
+    assert_eq!(verdict(&report, "R2718"), "pass");
+    let text = folder.run("conform bp11 large.wsdl");
+    let text = String::from_utf8_lossy(&text.out).into_owned();
+    assert!(text.contains("not all was looked at"), "{text}");
+}

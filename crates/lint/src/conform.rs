@@ -10,6 +10,7 @@ use soapstone_xml::{Document, Element};
 
 use crate::Report;
 use crate::exchange::{Exchange, Pairing, exchanges};
+use crate::look::wsdl::bindings::{NOT_LOOKED_AT, RULES_OF_MESSAGES};
 use crate::names::{ADDRESSING, ADDRESSING_DRAFTS, DS, EBMS, WSSE, WSU, XENC};
 use crate::rule::{Area, Level, Profile, Rule};
 use crate::table::{NOT_LOOKED_FOR, exchange_rules, rules_table};
@@ -41,6 +42,8 @@ pub enum Verdict {
     Remarked,
     /// No document has what it is about.
     NotApplicable,
+    /// A document has more of what it is about than is looked at, and what was looked at keeps it.
+    NotLookedAt,
 }
 
 impl Verdict {
@@ -59,6 +62,7 @@ impl Verdict {
             Self::Broken => "FAIL",
             Self::Remarked => "remark",
             Self::NotApplicable => "not applicable",
+            Self::NotLookedAt => "not looked at",
         }
     }
 }
@@ -150,7 +154,10 @@ impl Conformance {
         let of_profile = rules_table()
             .iter()
             .filter(|rule| rule.profiles.has(profile));
+        let findings = || traffic.iter().flat_map(|one| &one.report.findings);
+        let is_bounded = findings().any(|finding| finding.rule.id == NOT_LOOKED_AT);
         let rules = of_profile.map(|rule| {
+            let is_not_looked_at = is_bounded && RULES_OF_MESSAGES.contains(&rule.id);
             let breaches: Vec<Breach> = traffic
                 .iter()
                 .flat_map(|one| {
@@ -166,6 +173,7 @@ impl Conformance {
                 .collect();
             let verdict = match (breaches.is_empty(), areas.contains(&rule.area)) {
                 (false, _) => Verdict::of_breach(rule),
+                (true, true) if is_not_looked_at => Verdict::NotLookedAt,
                 (true, true) => Verdict::Kept,
                 (true, false) => Verdict::NotApplicable,
             };
@@ -233,9 +241,10 @@ impl Conformance {
         rules.filter(|one| one.verdict == verdict).count()
     }
 
-    /// Whether no rule is broken. Remarks break none.
+    /// Whether no rule is broken, and all was looked at. Remarks break none.
     pub fn holds(&self) -> bool {
-        self.count(Verdict::Broken) == 0 && !self.is_cut
+        let is_whole = !self.is_cut && self.count(Verdict::NotLookedAt) == 0;
+        self.count(Verdict::Broken) == 0 && is_whole
     }
 
     /// The report, as Markdown. `made` says when and by what.
@@ -244,9 +253,12 @@ impl Conformance {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# Conformance to {}\n", self.profile.title());
         let _ = writeln!(text, "{made}\n");
-        let verdict = match (self.holds(), self.documents.is_empty()) {
+        let not_looked_at = self.count(Verdict::NotLookedAt);
+        let is_bounded = not_looked_at > 0 && self.count(Verdict::Broken) == 0 && !self.is_cut;
+        let verdict = match (self.holds(), is_bounded) {
             (true, _) => "**No rule is broken.**",
-            (false, _) => "**The traffic does not conform.**",
+            (false, true) => "**No rule is known to be broken, and not all was looked at.**",
+            (false, false) => "**The traffic does not conform.**",
         };
         let _ = writeln!(
             text,
@@ -258,6 +270,12 @@ impl Conformance {
         );
         if self.is_cut {
             text.push_str("A document has more breaches than are listed: a rule that is called kept may be broken there.\n\n");
+        }
+        if not_looked_at > 0 {
+            let _ = writeln!(
+                text,
+                "A document has more than is looked at ({NOT_LOOKED_AT}): {not_looked_at} rules may be broken there.\n"
+            );
         }
         text.push_str("No signature was verified and nothing was deciphered: the form of messages is judged.\n\n");
         self.write_documents(&mut text);

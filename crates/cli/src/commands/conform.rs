@@ -20,7 +20,7 @@ pub(crate) const ABOUT: &str = "\
 Hold recorded traffic against one profile, and write a report with a verdict on every rule.
 
 PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery or swa. TRAFFIC are recorded messages, alone or in MIME packages, and WSDLs where the profile is about these. Each \
-rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256, its size, \
+rule is kept, broken, or not applicable: no document has what it is about. It is not looked at where a WSDL is too large for it. The report names every document with its SHA-256, its size, \
 and the moment and message id that it says. It lists every breach with place, element, expected and found value, clause and remedy, and \
 the rules of the profile that no message shows.
 
@@ -28,8 +28,8 @@ Requests and answers among the messages are paired: by wsa:RelatesTo, by a confi
 --in-order, where WSDLs and policies are passed over. Each answer is held against its request. What no clause demands of an answer is \
 a remark, which the exit code does not depend on.
 
-No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \
-a document could not be looked at.";
+No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken. It is 2 if one is, \
+or if not all was looked at, and 1 if a document cannot be read.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,6 +10,14 @@ use crate::findings::{Findings, quoted};
 use crate::look::wsdl::{Description, PortType, is_soap, named_operations, qname};
 use crate::names::{SOAP_HTTP, WSDL};
 
+/// The rules that are not looked for in the messages of operations that are not looked at.
+pub(crate) const RULES_OF_MESSAGES: [&str; 8] = [
+    "R2201", "R2203", "R2204", "R2205", "R2209", "R2210", "R2710", "R2740",
+];
+
+/// The rule that tells of such operations.
+pub(crate) const NOT_LOOKED_AT: &str = "wsdl-not-looked-at";
+
 /// Operations of all bindings whose messages are looked at, and parts of these messages: a
 /// description may bind one large message many times.
 const MOST_LOOKED_AT: usize = 1 << 16;
@@ -20,8 +28,19 @@ enum Style {
     Rpc,
 }
 
+/// What may still be looked at.
+struct Budget {
+    left: usize,
+    /// How many children of operations and messages were counted for it.
+    counted: usize,
+}
+
 pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
-    let mut budget = MOST_LOOKED_AT;
+    let left = MOST_LOOKED_AT;
+    look_within(&mut Budget { left, counted: 0 }, description, findings);
+}
+
+fn look_within(budget: &mut Budget, description: &Description<'_>, findings: &mut Findings) {
     let all = description.definitions.children();
     for binding in all.filter(|child| child.is(WSDL, "binding")) {
         let Some(soap) = binding.children().find(|child| is_soap(*child, "binding")) else {
@@ -48,7 +67,7 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
             style,
             operations: &operations,
         };
-        bound.look(&mut budget, findings);
+        bound.look(budget, findings);
     }
 }
 
@@ -94,7 +113,7 @@ struct Bound<'a, 'd> {
 }
 
 impl<'d> Bound<'_, 'd> {
-    fn look(&self, budget: &mut usize, findings: &mut Findings) {
+    fn look(&self, budget: &mut Budget, findings: &mut Findings) {
         for (_, operation) in self.operations {
             for message in operation
                 .children()
@@ -114,17 +133,19 @@ impl<'d> Bound<'_, 'd> {
             let Some(meant) = abstract_operations.get(name) else {
                 continue;
             };
-            let Some(left) = budget.checked_sub(self.size(*meant)) else {
+            let Some(left) = self.left(*meant, budget) else {
+                // What is too much for one binding is not counted again for the next.
+                budget.left = 0;
                 let whole = "messages that can be looked at";
                 let found = format!(
                     "more than {MOST_LOOKED_AT}: those of the last {} operations are not",
                     self.operations.len() - place
                 );
-                findings.add("wsdl-not-looked-at", *operation, whole, found);
+                findings.add(NOT_LOOKED_AT, *operation, whole, found);
                 // A later operation may bind a part that none has bound so far.
                 return;
             };
-            *budget = left;
+            budget.left = left;
             for kind in ["input", "output"] {
                 let message = meant.child(WSDL, kind);
                 let message = message.and_then(|message| self.description.message(message));
@@ -148,14 +169,25 @@ impl<'d> Bound<'_, 'd> {
         }
     }
 
-    /// What looking at the messages of an operation costs: one, and their parts.
-    fn size(&self, meant: Element<'d>) -> usize {
+    /// What is left behind the messages of an operation, which cost one, their parts, and one for
+    /// each fault; `None` if they are too large. No more is counted than is left.
+    fn left(&self, meant: Element<'d>, budget: &mut Budget) -> Option<usize> {
+        let left = budget.left.checked_sub(1)?;
         let of_kinds = ["input", "output"].into_iter();
-        let messages =
-            of_kinds.filter_map(|kind| self.description.message(meant.child(WSDL, kind)?));
-        1 + messages
-            .map(|message| message.children().count())
-            .sum::<usize>()
+        let of_kinds = of_kinds.filter_map(|kind| meant.child(WSDL, kind));
+        let faults = meant.children().filter(|child| child.is(WSDL, "fault"));
+        let faults = faults.flat_map(|fault| [None, Some(fault)]);
+        let looked_at = of_kinds.map(Some).chain(faults).flat_map(|named| {
+            let message = named.map(|named| self.description.message(named));
+            let parts = message.map(|message| message.into_iter().flat_map(|it| it.children()));
+            let itself = named.is_none().then_some(());
+            itself
+                .into_iter()
+                .chain(parts.into_iter().flatten().map(drop))
+        });
+        let size = looked_at.take(left + 1).count();
+        budget.counted += 1 + size;
+        left.checked_sub(size)
     }
 
     /// Whether the binding has the operations of its port type. All are compared: each operation of
@@ -252,10 +284,6 @@ impl<'d> Bound<'_, 'd> {
             .children()
             .filter(|child| child.is(WSDL, "part"))
             .collect();
-        let named = |parts: &[Element<'d>], name: &str| {
-            let is_it = |part: &&Element<'d>| part.attribute("", "name").as_deref() == Some(name);
-            parts.iter().find(is_it).copied()
-        };
         let mut of_body = Vec::new();
         for element in ours.descendants() {
             if is_soap(element, "body") {
@@ -265,7 +293,8 @@ impl<'d> Bound<'_, 'd> {
                         if self.style == Style::Document && names.len() > 1 {
                             findings.add("R2201", element, "one part", quoted(Some(&list)));
                         }
-                        of_body.extend(names.iter().filter_map(|name| named(&parts, name)));
+                        let named = |name: &&str| self.description.part(message, name);
+                        of_body.extend(names.iter().filter_map(named));
                     }
                     None => {
                         if self.style == Style::Document && parts.len() > 1 {
@@ -278,8 +307,8 @@ impl<'d> Bound<'_, 'd> {
             } else if is_soap(element, "header") || is_soap(element, "headerfault") {
                 let message = self.description.message(element);
                 let name = element.attribute("", "part").unwrap_or_default();
-                let parts: Vec<_> = message.into_iter().flat_map(|one| one.children()).collect();
-                if let Some(part) = named(&parts, &name) {
+                let part = message.and_then(|message| self.description.part(message, &name));
+                if let Some(part) = part {
                     bound.insert(part.id());
                     look_at_part(part, "R2205", findings);
                 }
@@ -354,5 +383,51 @@ fn look_at_part(part: Element<'_>, rule: &str, findings: &mut Findings) {
     if part.attribute("", "element").is_none() {
         let found = part.attribute("", "type");
         findings.add(rule, part, "an element", quoted(found.as_deref()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_xml::{Buffers, Document, ParseOptions};
+
+    use super::*;
+    use crate::rule::Profiles;
+
+    /// What was counted of a description whose bindings have one port type, and what is told.
+    fn counted(bindings: usize, operation: &str, most: usize) -> (usize, usize) {
+        let parts = "<part name=\"p\" element=\"t:e\"/>".repeat(1_000);
+        let bound = "<binding type=\"t:P\"><s:binding/><operation name=\"o\"/></binding>";
+        let text = format!(
+            "<definitions xmlns=\"{WSDL}\" xmlns:s=\"http://schemas.xmlsoap.org/wsdl/soap/\" xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">\
+             <message name=\"m\">{parts}</message>\
+             <portType name=\"P\"><operation name=\"o\">{operation}</operation></portType>{}</definitions>",
+            bound.repeat(bindings)
+        );
+        let options = ParseOptions::default();
+        let document = Document::parse(text.into_bytes(), &options, &mut Buffers::new());
+        let document = document.expect("a document");
+        let mut findings = Findings::new(Profiles::BASIC);
+        let (left, counted) = (most, 0);
+        let mut budget = Budget { left, counted };
+        look_within(
+            &mut budget,
+            &Description::read(document.root()),
+            &mut findings,
+        );
+        (budget.counted, findings.count(NOT_LOOKED_AT))
+    }
+
+    /// A message that is too large is counted once, and no further than to the bound.
+    #[test]
+    fn what_is_not_looked_at_is_not_counted_for_each_binding() {
+        let input = "<input message=\"t:m\"/>";
+        assert_eq!(counted(1, input, 1_001), (1_001, 0));
+        assert_eq!(counted(1, input, 1_000), (1_001, 1));
+        assert_eq!(counted(300, input, 100), (101, 300));
+        assert_eq!(counted(300, input, 1_001), (1_001, 299));
+        // Faults have messages, too.
+        assert_eq!(counted(1, "<fault message=\"t:m\"/>", 2_000), (1_002, 0));
+        let faults = "<fault message=\"t:m\"/>".repeat(300);
+        assert_eq!(counted(300, &faults, 2_000), (2_001, 300));
     }
 }

@@ -6,12 +6,12 @@
 //! nothing.
 
 mod addressing;
-mod bindings;
+pub(crate) mod bindings;
 mod schemas;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use soapstone_xml::{Buffers, Document, Element, ParseOptions};
+use soapstone_xml::{Buffers, Document, Element, NodeId, ParseOptions};
 
 use crate::Resolver;
 use crate::findings::{Findings, quoted};
@@ -29,6 +29,8 @@ pub(super) struct Description<'d> {
     definitions: Element<'d>,
     /// Messages by local name. Those of other namespaces are not at hand.
     messages: HashMap<String, Element<'d>>,
+    /// The parts of all messages, by the message and their name: of two with one name the first.
+    parts: HashMap<(NodeId, String), Element<'d>>,
     port_types: HashMap<String, PortType<'d>>,
     target: String,
 }
@@ -44,8 +46,19 @@ impl<'d> Description<'d> {
             of_kind.filter_map(|child| Some((child.attribute("", "name")?.into_owned(), child)))
         };
         let target = definitions.attribute("", "targetNamespace");
+        let mut parts = HashMap::new();
+        for (_, message) in named("message") {
+            for part in message.children().filter(|child| child.is(WSDL, "part")) {
+                if let Some(name) = part.attribute("", "name") {
+                    parts
+                        .entry((message.id(), name.into_owned()))
+                        .or_insert(part);
+                }
+            }
+        }
         Self {
             definitions,
+            parts,
             messages: named("message").collect(),
             port_types: named("portType")
                 .map(|(name, port_type)| (name, named_operations(port_type).collect()))
@@ -59,6 +72,11 @@ impl<'d> Description<'d> {
         let (namespace, local) = qname(element, &element.attribute("", "message")?)?;
         let found = self.messages.get(&local).copied();
         found.filter(|_| namespace == self.target)
+    }
+
+    /// The part of a message with this name.
+    fn part(&self, message: Element<'d>, name: &str) -> Option<Element<'d>> {
+        self.parts.get(&(message.id(), name.to_owned())).copied()
     }
 
     /// The port type of a binding.
