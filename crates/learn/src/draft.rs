@@ -180,6 +180,22 @@ impl Draft {
                     .to_owned(),
             );
         }
+        if self.token.is_some() && other.token.is_some() && self.token != other.token {
+            self.unsaid(
+                "the messages differ in Nonce, Created or Type of the password: the form of the first is written"
+                    .to_owned(),
+            );
+        }
+        let common = other
+            .signed
+            .iter()
+            .filter(|part| self.signed.contains(part));
+        if !common.eq(&self.signed) {
+            self.unsaid(
+                "the messages sign their parts in several orders: that of the first is written"
+                    .to_owned(),
+            );
+        }
         self.algorithms.join(&other.algorithms);
         self.has_timestamp &= other.has_timestamp;
         self.has_expires &= other.has_expires;
@@ -266,6 +282,12 @@ impl Draft {
             notes.push(format!(
                 "the header block `{block}` must be understood, and no signature covers it: `unsigned` has it passed on, and anybody on the way can write it; take the line out if the service does without"
             ));
+        }
+        if self.signs && self.written.lists_otherwise() {
+            notes.push(
+                "the prefix lists of the signature are not those of inclusive_prefixes = true, which the file of the sender says: our messages list others"
+                    .to_owned(),
+            );
         }
         if self.password == Some(Password::None) {
             notes.push("a user without a password proves nobody".to_owned());

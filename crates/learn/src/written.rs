@@ -4,13 +4,17 @@
 //! The rule kept here: a form that no key of an endpoint file makes is no choice, and is told.
 
 use soapstone::crypto::KeyTransport;
-use soapstone::wss::names::{DS, XENC};
+use soapstone::wss::InclusivePrefixes;
+use soapstone::wss::names::{DS, WSSE11, XENC};
 use soapstone::xml::{Canonicalization, Element};
 
 use crate::draft::quoted;
 
 /// The namespace of `ec:InclusiveNamespaces` (Exclusive XML Canonicalization 1.0, 3).
 const EC: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
+
+/// The lists of `inclusive_prefixes = true`.
+const IN_SCOPE: InclusivePrefixes = InclusivePrefixes::InScope;
 
 /// How a message is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +56,12 @@ impl Written {
         Some(format!("inclusive_prefixes = {value}"))
     }
 
+    /// Whether the lists are others than those of the file that is learned.
+    pub(crate) fn lists_otherwise(&self) -> bool {
+        let lists = self.prefixes.as_ref();
+        lists.is_some_and(|lists| !lists.are_in_scope && lists.value().as_deref() == Some("true"))
+    }
+
     /// The same of `encryption`.
     pub(crate) fn of_encryption(&self) -> impl Iterator<Item = String> {
         let implied = self.implied_digest.then_some("implied_digest = true");
@@ -73,6 +83,8 @@ fn implies_digest(method: Element<'_>) -> bool {
 pub(crate) struct PrefixLists {
     signed_info: Option<String>,
     references: Vec<Option<String>>,
+    /// Whether they are those of the prefixes in scope, as far as is seen.
+    are_in_scope: bool,
 }
 
 impl PrefixLists {
@@ -81,13 +93,22 @@ impl PrefixLists {
         let method = info.and_then(|info| info.child(DS, "CanonicalizationMethod"));
         let all = info.into_iter().flat_map(|info| info.children());
         let references = all.filter(|child| child.is(DS, "Reference"));
-        let transforms = references.filter_map(|reference| {
-            let list = reference.child(DS, "Transforms")?;
-            list.children().find(is_exclusive)
-        });
+        let signed_info = method.and_then(list);
+        let of_info = signature.parent().map(|it| IN_SCOPE.of_signed_info(it));
+        let mut are_in_scope = of_info.is_none_or(|words| is_list(signed_info.as_ref(), &words));
+        let mut lists = Vec::new();
+        for reference in references {
+            let transforms = reference.child(DS, "Transforms");
+            let method = transforms.and_then(|all| all.children().find(is_exclusive));
+            let Some(method) = method else { continue };
+            let list = list(method);
+            are_in_scope &= of_target(reference).is_none_or(|words| is_list(list.as_ref(), &words));
+            lists.push(list);
+        }
         Self {
-            signed_info: method.and_then(list),
-            references: transforms.map(list).collect(),
+            signed_info,
+            references: lists,
+            are_in_scope,
         }
     }
 
@@ -105,6 +126,24 @@ impl PrefixLists {
             _ => Some("true".to_owned()),
         }
     }
+}
+
+/// The prefixes in scope of what a reference names, where that is seen as it was signed.
+fn of_target(reference: Element<'_>) -> Option<Vec<String>> {
+    let uri = reference.attribute("", "URI")?;
+    let document = reference.document();
+    let target = document.by_id(uri.strip_prefix('#')?).ok().flatten()?;
+    let target = document.element(target);
+    let is_cipher_text = |it: &Element<'_>| it.is(WSSE11, "EncryptedHeader");
+    // Its tag declares prefixes that were not there when the block in it was signed.
+    let is_as_signed = !target.ancestors().any(|it| is_cipher_text(&it));
+    is_as_signed.then(|| IN_SCOPE.of_element(target, None))
+}
+
+/// Whether a list has these prefixes, in this order.
+fn is_list(list: Option<&String>, words: &[String]) -> bool {
+    let list = list.map_or("", String::as_str);
+    list.split_ascii_whitespace().eq(words)
 }
 
 fn is_exclusive(transform: &Element<'_>) -> bool {

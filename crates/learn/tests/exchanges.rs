@@ -429,3 +429,82 @@ fn an_order_is_learned_of_the_items_that_messages_of_the_file_have() {
     let expected = "header_order = [\"username\", \"timestamp\"]\n";
     assert!(file.contains(expected), "{file}");
 }
+
+/// A signed message whose references have these lists, and the parts that they name.
+fn listing(info: &str, references: &[(&str, &str)]) -> Vec<u8> {
+    const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
+    let list = |prefixes: &str| match prefixes {
+        "" => String::new(),
+        some => format!("<c:InclusiveNamespaces xmlns:c=\"{EXCLUSIVE}\" PrefixList=\"{some}\"/>"),
+    };
+    let references = references.iter().map(|(id, prefixes)| {
+        let list = list(prefixes);
+        format!("<d:Reference URI=\"#{id}\"><d:Transforms><d:Transform Algorithm=\"{EXCLUSIVE}\">{list}</d:Transform></d:Transforms></d:Reference>")
+    });
+    let references: String = references.collect();
+    let wsse = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let info = list(info);
+    format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:x=\"urn:x\"><s:Header>\
+         <e:Security xmlns:e=\"{wsse}\" xmlns:u=\"{wsu}\"><u:Timestamp u:Id=\"t\"><u:Created>2026-01-01T00:00:00Z</u:Created></u:Timestamp>\
+         <d:Signature xmlns:d=\"http://www.w3.org/2000/09/xmldsig#\"><d:SignedInfo><d:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\">{info}</d:CanonicalizationMethod>\
+         {references}</d:SignedInfo></d:Signature></e:Security></s:Header><s:Body xmlns:u=\"{wsu}\" u:Id=\"b\"/></s:Envelope>"
+    )
+    .into_bytes()
+}
+
+/// What a file with `inclusive_prefixes = true` lists is what is in scope, and nothing else.
+#[test]
+fn prefix_lists_that_no_key_makes_are_told() {
+    for (info, body, timestamp, is_told) in [
+        ("s x", "x", "e s x", false),
+        ("", "", "", false),
+        // A list of names.
+        ("", "x", "x", false),
+        ("s x", "x", "e x s", true),
+        ("s x", "", "", true),
+        ("s", "x", "e s x", true),
+        ("", "x", "e s x", true),
+    ] {
+        let message = listing(info, &[("b", body), ("t", timestamp)]);
+        let learned = learn(&[message], None).expect("a message");
+        let tells = |note: &String| note.contains("our messages list others");
+        let notes = &learned.notes;
+        let lists = format!("{info:?} {body:?} {timestamp:?}");
+        assert_eq!(notes.iter().any(tells), is_told, "{lists}: {notes:?}");
+    }
+}
+
+#[test]
+fn messages_that_differ_in_form_are_told() {
+    let in_order = listing("", &[("b", ""), ("t", "")]);
+    let in_another = listing("", &[("t", ""), ("b", "")]);
+    let body_alone = listing("", &[("b", "")]);
+    let by_user = |rest: &str| {
+        let text = String::from_utf8(envelope(ADDRESS, ORDER)).expect("text");
+        let wsse =
+            "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+        let header = format!(
+            "<s:Header><e:Security xmlns:e=\"{wsse}\"><e:UsernameToken><e:Username>alice</e:Username>\
+             <e:Password>secret</e:Password>{rest}</e:UsernameToken></e:Security>"
+        );
+        text.replace("<s:Header>", &header).into_bytes()
+    };
+    let (with_nonce, without) = (by_user("<e:Nonce>AAAA</e:Nonce>"), by_user(""));
+    let orders = "several orders";
+    let token = "Nonce, Created or Type";
+    for (first, second, told) in [
+        (&in_order, &in_another, Some(orders)),
+        (&in_order, &in_order, None),
+        // What is not in all of them is not demanded, and is no order.
+        (&in_order, &body_alone, None),
+        (&with_nonce, &without, Some(token)),
+        (&without, &without, None),
+    ] {
+        let learned = learn(&[first.clone(), second.clone()], None).expect("two messages");
+        let tells = |what: &str| learned.notes.iter().any(|note| note.contains(what));
+        let found = [orders, token].into_iter().find(|what| tells(what));
+        assert_eq!(found, told, "{:?}", learned.notes);
+    }
+}
