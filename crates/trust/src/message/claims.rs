@@ -21,7 +21,8 @@ pub struct RequestedClaims {
     /// The claims. In other dialects than that of identity claims, by the `Uri` of each element,
     /// or by its expanded name where it has none.
     pub claims: Vec<RequestedClaim>,
-    /// The expanded name of a claim in another dialect that says more than its name.
+    /// The expanded name of a claim in another dialect that says more than its name; that of the
+    /// claims as a whole, where text or an attribute of theirs does.
     pub says_more: Option<String>,
 }
 
@@ -46,6 +47,10 @@ impl RequestedClaims {
         let mut claims = Vec::new();
         if dialect != IDENTITY {
             return Self::read_free(dialect, element);
+        }
+        if says_more_itself(element) {
+            let expected = "`ic:ClaimType` alone, and `Dialect`";
+            return Err(MessageError::value(element, expected, None));
         }
         for child in element.children() {
             if !child.is(IDENTITY, "ClaimType") || child.first_child().is_some() {
@@ -79,7 +84,8 @@ impl RequestedClaims {
     /// Reads names in another dialect. Which dialects have a meaning is for the service to say, so
     /// that their forms are no mistakes here.
     fn read_free(dialect: String, element: Element<'_>) -> Result<Self, MessageError> {
-        let (mut claims, mut says_more) = (Vec::new(), None);
+        let mut claims = Vec::new();
+        let mut says_more = says_more_itself(element).then(|| expanded_name(element));
         for child in element.children() {
             if claims.len() == CLAIMS_LIMIT {
                 return Err(MessageError::TooMany {
@@ -111,4 +117,11 @@ impl RequestedClaims {
             says_more,
         })
     }
+}
+
+/// Whether `wst:Claims` says something beside its claims: by text of its own, or by an attribute
+/// other than `Dialect`.
+fn says_more_itself(element: Element<'_>) -> bool {
+    let mut attributes = element.attributes();
+    attributes.any(|one| one.qualified_name() != "Dialect") || !element.text().trim().is_empty()
 }

@@ -228,6 +228,13 @@ fn claims_of_another_dialect_go_by_its_rule() {
     ] {
         assert_eq!(refused(DIALECT, more), not_offered("{urn:auth}ClaimType"));
     }
+    // So would be text beside the names, or an attribute of all of them.
+    let whole = format!("{{{WST}}}Claims");
+    for more in [format!("admin{group}"), format!("{group}<![CDATA[admin]]>")] {
+        assert_eq!(refused(DIALECT, &more), not_offered(&whole));
+    }
+    let attribute = asked(DIALECT, group).replace("<wst:Claims ", "<wst:Claims Value='admin' ");
+    assert_eq!(sts.refusal(&attribute, &alice), not_offered(&whole));
     // Bob has no such attribute, whatever it is called.
     let bobs = sts.refusal(&asked(DIALECT, "<a:mail/>"), &by_password("bob"));
     assert_eq!(bobs, not_offered(&claim("emailaddress")));
