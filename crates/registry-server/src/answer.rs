@@ -149,7 +149,7 @@ impl Signed {
         let arrived = self
             .service
             .receive(body, memory)
-            .map_err(|error| match error {
+            .map_err(|error| match error.cause() {
                 ReceiveError::Rejected(rejected) => Unopened::Refused(Box::new(rejected)),
                 other => {
                     tracing::error!(error = %other, "no answer could be secured");

@@ -36,6 +36,7 @@ mod send;
 mod status_hint;
 pub(crate) mod steps;
 mod token_answer;
+mod token_done;
 mod weak_use;
 mod working;
 

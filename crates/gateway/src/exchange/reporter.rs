@@ -13,6 +13,7 @@ use soapstone_broker::Excess;
 use super::context::Exchange;
 use super::failure::{fail, retry_after};
 use super::steps::EndpointError;
+use super::token_done::tell_done;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
 use crate::observe::record::{MessageCopy, Refused};
@@ -316,6 +317,10 @@ impl<'c> Reporter<'c> {
                 };
                 self.fail(version, cause, reason, of_package(&error))
             }
+            EndpointError::AfterTokens { told, error } => {
+                tell_done(self.exchange, self.id.to_str().unwrap_or_default(), &told);
+                self.request_error(version, *error)
+            }
             EndpointError::NoRoom => self.no_room(version),
             EndpointError::PackageUntaken => self.fail(
                 version,
@@ -360,6 +365,7 @@ impl<'c> Reporter<'c> {
                 self.fail(version, Cause::BadGateway, "backend-not-soap", detail)
             }
             trouble @ (EndpointError::WouldExpose
+            | EndpointError::AfterTokens { .. }
             | EndpointError::NoRoom
             | EndpointError::PackageUntaken
             | EndpointError::Denied(_)

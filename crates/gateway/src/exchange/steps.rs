@@ -52,6 +52,11 @@ pub(crate) enum EndpointError {
     PackageUntaken,
     /// The answer to a request for a token would show its key.
     WouldExpose,
+    /// A request for tokens failed after something of it was done, which stands.
+    AfterTokens {
+        told: Box<TokenAnswer>,
+        error: Box<Self>,
+    },
     /// No role lets the sender do it.
     Denied(Denied),
     /// The agreement of the sender does not let the request in.
@@ -70,6 +75,10 @@ impl EndpointError {
                 denial: Denial::NoRole,
                 detail: error.to_string(),
             }),
+            ReceiveError::AfterTokens { told, error } => Self::AfterTokens {
+                told,
+                error: Box::new(Self::of(*error)),
+            },
         }
     }
 }

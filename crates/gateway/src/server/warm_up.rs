@@ -117,6 +117,7 @@ impl From<EndpointError> for Failure {
             EndpointError::NoRoom => Self::of("there is no room for the request"),
             EndpointError::PackageUntaken => Self::of("the request is a package"),
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
+            EndpointError::AfterTokens { error, .. } => Self::from(*error),
             EndpointError::Denied(denied) => Self::Other(denied.detail),
             EndpointError::OverAgreement(over) => Self::Other(over.detail),
         }

@@ -110,6 +110,24 @@ pub enum ReceiveError {
     WouldExpose,
     /// The requester may not ask for the token, as the caller says.
     NotAllowed,
+    /// A request for tokens failed after something of it was done, which stands.
+    AfterTokens {
+        /// Who asked, and what was done. Nothing of it is an answer.
+        told: Box<TokenAnswer>,
+        /// Why the request failed.
+        error: Box<ReceiveError>,
+    },
+}
+
+impl ReceiveError {
+    /// The failure itself, without what was done about tokens before.
+    #[must_use]
+    pub fn cause(self) -> Self {
+        match self {
+            Self::AfterTokens { error, .. } => error.cause(),
+            error => error,
+        }
+    }
 }
 
 impl fmt::Display for ReceiveError {
@@ -120,6 +138,10 @@ impl fmt::Display for ReceiveError {
             Self::WouldExpose => out
                 .write_str("the answer holds a key, and the policy of answers does not encrypt it"),
             Self::NotAllowed => out.write_str("the requester may not ask for the token"),
+            Self::AfterTokens { told, error } => {
+                let count = told.done.len();
+                write!(out, "{error}; done about tokens before: {count}")
+            }
         }
     }
 }

@@ -10,7 +10,8 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, ContextsUnavailable, Effect, Records, Requester, SecurityTokenService, TrustFault,
+    Answer, ContextsUnavailable, Effect, Issued, Records, Requester, SecurityTokenService,
+    TrustFault,
 };
 use soapstone_wss::{
     ContextName, ContextOwner, Envelope, Message, OutboundPlan, Outgoing, Rejected, SecureError,
@@ -208,21 +209,20 @@ impl<P: Opens + Secures> Endpoint<P> {
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
         }
-        let mut done = match std::mem::take(&mut answer.effects) {
-            effects if effects.is_empty() => Vec::new(),
-            effects => {
-                let done = self.carry_out(effects, workspace, now).await?;
-                observer.ended(Step::Contexts);
-                done
+        let effects = std::mem::take(&mut answer.effects);
+        if !effects.is_empty() {
+            let carried = self.carry_out(effects, workspace, now).await;
+            observer.ended(Step::Contexts);
+            told.done = carried.done;
+            if let Some(rejected) = carried.failed {
+                let ended = answer.issued.into_iter();
+                let ended = ended.filter(|issued| carried.cancelled.contains(&issued.id));
+                told.done.extend(ended.map(assertion_done));
+                return Err(after(told, rejected.into()));
             }
-        };
-        done.extend(answer.issued.drain(..).map(|issued| TokenDone {
-            what: issued.what,
-            identifier: issued.id,
-            owner: Some(issued.subject),
-            domain: issued.domain,
-            audience: Some(issued.audience),
-        }));
+        }
+        told.done
+            .extend(answer.issued.drain(..).map(assertion_done));
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
         let plain = envelope_of(version, headers.as_ref(), &answer.body);
         let buffers = &mut workspace.buffers();
@@ -234,18 +234,26 @@ impl<P: Opens + Secures> Endpoint<P> {
             };
             response.secure(envelope, outgoing, now, buffers)
         });
-        let secured = secured.map_err(ReceiveError::Unsecurable)?;
+        let secured = match secured {
+            Ok(secured) => secured,
+            Err(error) => return Err(unsent(told, error)),
+        };
         self.note_sent(response, &secured.receipt, now);
         let recipients = self.on_the_way(false);
         let onward = self.secured_onward(recipients, secured.bytes, now, buffers, observer);
-        told.bytes = onward.map_err(ReceiveError::Unsecurable)?;
+        match onward {
+            Ok(bytes) => told.bytes = bytes,
+            Err(error) => return Err(unsent(told, error)),
+        }
         told.action = answer.action;
-        told.done = done;
         Ok(told)
     }
 
     /// What the token service answers. It asks for a context, or whether an assertion was
     /// cancelled, by calling back; what it asks for is looked up, and then it is asked once more.
+    ///
+    /// Of assertions it is told at first that they hold. The store says of all of them at once
+    /// whether that is so, and if it is, the answer stands: a batch is signed once.
     async fn answered(
         &self,
         service: &SecurityTokenService,
@@ -260,8 +268,25 @@ impl<P: Opens + Secures> Endpoint<P> {
         loop {
             let body = verified.envelope().body();
             match judged(service, body, action, requester, &known, now) {
-                Ok(outcome) => return outcome,
-                Err(Wanted::Context(name)) => {
+                Judged::Final(outcome) => return outcome,
+                Judged::IfTheyHold(names, outcome) => {
+                    let count = names.len();
+                    let asked = names.clone();
+                    let found = workspace.ask(Store::Replay, move |memory| {
+                        let said = asked.iter().map(|(issuer, id)| {
+                            let name = (issuer.as_str(), id.as_str());
+                            cancellations::is_cancelled(memory.replay, name, now).map_err(unknown)
+                        });
+                        said.collect::<Vec<_>>()
+                    });
+                    let found = found.await;
+                    let hold = found.iter().all(|found| *found == Ok(false));
+                    if hold && found.len() == count {
+                        return outcome;
+                    }
+                    known.cancelled.extend(names.into_iter().zip(found));
+                }
+                Judged::Lacks(name) => {
                     let found = self.contexts(vec![name.clone()], workspace, now).await;
                     let found = match found {
                         Ok(mut found) => Ok(found.pop()),
@@ -272,25 +297,18 @@ impl<P: Opens + Secures> Endpoint<P> {
                     };
                     known.contexts.push((name, found));
                 }
-                Err(Wanted::Assertion(name)) => {
-                    let (issuer, id) = name.clone();
-                    let found = workspace.ask(Store::Replay, move |memory| {
-                        let name = (issuer.as_str(), id.as_str());
-                        cancellations::is_cancelled(memory.replay, name, now).map_err(unknown)
-                    });
-                    known.cancelled.push((name, found.await));
-                }
             }
         }
     }
 
-    /// Does what the answer promises, before it is sent.
+    /// Does what the answer promises, before it is sent: up to what fails.
     async fn carry_out(
         &self,
         effects: Vec<Effect>,
         workspace: &Workspace,
         now: Timestamp,
-    ) -> Result<Vec<TokenDone>, Rejected> {
+    ) -> CarriedOut {
+        let mut carried = CarriedOut::default();
         let cancels = |effect: &Effect| matches!(effect, Effect::CancelAssertion { .. });
         let (cancelled, effects): (Vec<_>, Vec<_>) = effects.into_iter().partition(cancels);
         for effect in cancelled {
@@ -303,28 +321,81 @@ impl<P: Opens + Secures> Endpoint<P> {
             else {
                 continue;
             };
+            let name = id.clone();
             let remembered = workspace.ask(Store::Replay, move |memory| {
-                let name = (issuer.as_str(), id.as_str());
+                let name = (issuer.as_str(), name.as_str());
                 cancellations::cancel(memory.replay, name, &requester, until, now)
             });
-            remembered.await.map_err(|error| match error {
-                ReplayError::ShareUsed { share } => Rejected::CancellationsUsed { share },
-                error => Rejected::ReplayUnknown {
+            let failed = match remembered.await {
+                Ok(()) => {
+                    carried.cancelled.push(id);
+                    continue;
+                }
+                Err(ReplayError::ShareUsed { share }) => Rejected::CancellationsUsed { share },
+                Err(error) => Rejected::ReplayUnknown {
                     problem: error.to_string(),
                 },
-            })?;
+            };
+            carried.failed = Some(failed);
+            return carried;
         }
         if effects.is_empty() {
-            return Ok(Vec::new());
+            return carried;
         }
         let scope = self.scope.clone();
         let done = workspace.ask(Store::Contexts, move |memory| {
-            let effects = effects.iter();
-            let done = effects.map(|effect| carry_out(effect, &scope, memory.contexts, now));
-            done.collect()
+            let mut done = Vec::with_capacity(effects.len());
+            for effect in &effects {
+                match carry_out(effect, &scope, memory.contexts, now) {
+                    Ok(one) => done.push(one),
+                    Err(failed) => return (done, Some(failed)),
+                }
+            }
+            (done, None)
         });
-        done.await
+        (carried.done, carried.failed) = done.await;
+        carried
     }
+}
+
+/// What of an answer's promises is in force.
+#[derive(Debug, Default)]
+struct CarriedOut {
+    /// About contexts.
+    done: Vec<TokenDone>,
+    /// The ids of assertions that were cancelled.
+    cancelled: Vec<String>,
+    /// Why the rest is not.
+    failed: Option<Rejected>,
+}
+
+/// What became of an assertion.
+fn assertion_done(issued: Issued) -> TokenDone {
+    TokenDone {
+        what: issued.what,
+        identifier: issued.id,
+        owner: Some(issued.subject),
+        domain: issued.domain,
+        audience: Some(issued.audience),
+    }
+}
+
+/// The failure of a request for tokens, with what is in force nevertheless.
+fn after(told: TokenAnswer, error: ReceiveError) -> ReceiveError {
+    match told.done.is_empty() {
+        true => error,
+        false => ReceiveError::AfterTokens {
+            told: Box::new(told),
+            error: Box::new(error),
+        },
+    }
+}
+
+/// The failure of an answer that cannot be sent: nobody has the assertions that it issued.
+fn unsent(mut told: TokenAnswer, error: SecureError) -> ReceiveError {
+    told.done
+        .retain(|done| done.audience.is_none() || done.what == "cancelled");
+    after(told, ReceiveError::Unsecurable(error))
 }
 
 /// What a store has under a name.
@@ -338,11 +409,14 @@ struct Known {
     cancelled: Vec<((String, String), Result<bool, ContextsUnavailable>)>,
 }
 
-/// What a token service asks of a store.
-enum Wanted {
-    Context(ContextName),
-    /// Whether the assertion of this issuer with this id was cancelled.
-    Assertion((String, String)),
+/// What a token service says by what is known.
+enum Judged {
+    /// Its answer.
+    Final(Result<Answer, TrustFault>),
+    /// Its answer, if no assertion of these was cancelled, by issuer and id.
+    IfTheyHold(Vec<(String, String)>, Result<Answer, TrustFault>),
+    /// It asks for a context first.
+    Lacks(ContextName),
 }
 
 fn unknown(error: impl ToString) -> ContextsUnavailable {
@@ -359,24 +433,31 @@ fn judged(
     requester: &Requester,
     known: &Known,
     now: Timestamp,
-) -> Result<Result<Answer, TrustFault>, Wanted> {
-    let wanted = RefCell::new(None);
-    let later = |name: Wanted| {
-        wanted.replace(Some(name));
-        unknown("it is to be looked up")
-    };
+) -> Judged {
+    let lacks = RefCell::new(None);
+    let supposed = RefCell::new(Vec::new());
     let contexts = |name: &ContextName| {
         let mut known = known.contexts.iter();
         match known.find(|(known, _)| known == name) {
             Some((_, found)) => found.clone(),
-            None => Err(later(Wanted::Context(name.clone()))),
+            None => {
+                lacks.replace(Some(name.clone()));
+                Err(unknown("it is to be looked up"))
+            }
         }
     };
     let cancelled = |issuer: &str, id: &str| {
         let mut known = known.cancelled.iter();
         match known.find(|(known, _)| known.0 == issuer && known.1 == id) {
             Some((_, found)) => found.clone(),
-            None => Err(later(Wanted::Assertion((issuer.to_owned(), id.to_owned())))),
+            None => {
+                let name = (issuer.to_owned(), id.to_owned());
+                let mut supposed = supposed.borrow_mut();
+                if !supposed.contains(&name) {
+                    supposed.push(name);
+                }
+                Ok(false)
+            }
         }
     };
     let records = Records {
@@ -384,9 +465,10 @@ fn judged(
         cancelled: &cancelled,
     };
     let outcome = service.answer(body, action, requester, records, now);
-    match wanted.take() {
-        None => Ok(outcome),
-        Some(name) => Err(name),
+    match (lacks.take(), supposed.take()) {
+        (Some(name), _) => Judged::Lacks(name),
+        (None, names) if names.is_empty() => Judged::Final(outcome),
+        (None, names) => Judged::IfTheyHold(names, outcome),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is done about contexts, and for whom.
 
+mod batches;
+
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -135,7 +137,10 @@ fn amended(
     let done = drive(memory, &mut Buffers::default(), async |workspace| {
         endpoint.carry_out(answer.effects, workspace, now).await
     });
-    let done = done.map(|done| done[0].what);
+    let done = match done.failed {
+        None => Ok(done.done[0].what),
+        Some(failed) => Err(failed),
+    };
     let latest = contexts.get().take();
     (done, latest)
 }
@@ -436,9 +441,9 @@ fn a_context_that_does_not_open_is_said_to_be_bad_so_that_its_client_begins_anew
     assert_eq!(refused.name(), "context-unreadable");
 }
 
-/// Remembers no more cancelled assertions of anybody.
+/// Remembers so many cancelled assertions, and no more of anybody.
 #[derive(Debug)]
-struct ShareUsed;
+struct ShareUsed(Mutex<usize>);
 
 impl ReplayCache for ShareUsed {
     fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
@@ -474,8 +479,39 @@ impl Attempts for ShareUsed {
         _: Timestamp,
         _: Timestamp,
     ) -> Result<(), ReplayError> {
-        Err(ReplayError::ShareUsed { share: 2 })
+        let mut left = self.0.lock().expect("no test panics here");
+        *left = left
+            .checked_sub(1)
+            .ok_or(ReplayError::ShareUsed { share: 2 })?;
+        Ok(())
     }
+}
+
+fn cancel(id: &str, now: Timestamp) -> Effect {
+    Effect::CancelAssertion {
+        issuer: "https://sts.example".to_owned(),
+        id: id.to_owned(),
+        until: now + Duration::from_secs(60),
+        requester: "user\nmallory".to_owned(),
+    }
+}
+
+/// What was cancelled before the share was used stays cancelled, and is told.
+#[test]
+fn cancellations_of_a_batch_that_fails_are_told() {
+    let now = Timestamp::now();
+    let endpoint = undemanding();
+    let memory = Memory {
+        replay: &ShareUsed(Mutex::new(1)),
+        contexts: &Latest::default(),
+    };
+    let carried = drive(memory, &mut Buffers::default(), async |workspace| {
+        let effects = vec![cancel("_1", now), cancel("_2", now), cancel("_3", now)];
+        endpoint.carry_out(effects, workspace, now).await
+    });
+    assert_eq!(carried.cancelled, ["_1"]);
+    let used = Rejected::CancellationsUsed { share: 2 };
+    assert_eq!(carried.failed, Some(used));
 }
 
 /// No store is away: operators are not called, and the requester does not try again at once.
@@ -484,20 +520,14 @@ fn who_has_cancelled_too_many_assertions_is_refused_for_that() {
     let now = Timestamp::now();
     let endpoint = undemanding();
     let memory = Memory {
-        replay: &ShareUsed,
+        replay: &ShareUsed(Mutex::new(0)),
         contexts: &Latest::default(),
     };
-    let cancel = Effect::CancelAssertion {
-        issuer: "https://sts.example".to_owned(),
-        id: "_1".to_owned(),
-        until: now + Duration::from_secs(60),
-        requester: "user\nmallory".to_owned(),
-    };
     let refused = drive(memory, &mut Buffers::default(), async |workspace| {
-        let done = endpoint.carry_out(vec![cancel], workspace, now);
-        done.await.map(drop)
+        let effects = vec![cancel("_1", now)];
+        endpoint.carry_out(effects, workspace, now).await
     });
-    let refused = refused.expect_err("the share is used");
+    let refused = refused.failed.expect("the share is used");
     assert_eq!(refused, Rejected::CancellationsUsed { share: 2 });
     assert!(!refused.is_temporary());
     assert_eq!(refused.name(), "cancellations-used");
