@@ -132,8 +132,8 @@ pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionReference, AssertionToken, Claim, ConfirmationMethod, FetchedAssertion, HolderUse,
-    IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, TokenKind, WantedAssertion,
-    WantedHolder, kerberos_sha1,
+    IdDigest, IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, TokenKind,
+    WantedAssertion, WantedHolder, kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, DerivedKeyLimits, Tuning};
 pub use username::{

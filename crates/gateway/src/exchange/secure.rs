@@ -212,7 +212,8 @@ pub(super) async fn secure(
         let secured = secure_request(endpoint, message, &label, with, observed, buffers)?;
         (forward.octets, parts) = (secured.bytes, secured.parts);
         forward.receipts.outbound = secured.receipt;
-        forward.issued = token.map(|token| token.assertion.token.id().to_owned());
+        let tokens = forward.upstream.tokens.as_ref().zip(token.as_ref());
+        forward.issued = tokens.map(|(tokens, token)| tokens.told_id(token));
     }
     if let Some(packing) = packing {
         let packed = packing.write(std::mem::take(&mut forward.octets), parts);

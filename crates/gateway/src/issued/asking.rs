@@ -88,7 +88,7 @@ impl TokenAsker {
     /// Tells the token service that an assertion is not needed any more. Nothing depends on it: an
     /// assertion ends by itself.
     pub(super) async fn cancel(&self, granted: Arc<Granted>) {
-        let id = granted.assertion.token.id().to_owned();
+        let id = self.requests.told_id(&granted.assertion.token);
         match self.cancelled(granted).await {
             Ok(()) => tracing::info!(
                 route = self.route,

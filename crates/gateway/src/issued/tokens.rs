@@ -92,6 +92,11 @@ impl IssuedTokens {
         &self.asker.endpoint
     }
 
+    /// The id of one of them, as logs and the audit trail have it.
+    pub(crate) fn told_id(&self, granted: &Granted) -> String {
+        self.asker.requests.told_id(&granted.assertion.token)
+    }
+
     /// Whether each is for the user whose assertion a plain request brings.
     pub(crate) fn are_for_users(&self) -> bool {
         self.asker.requests.are_for_users()
@@ -275,7 +280,7 @@ impl IssuedTokens {
                 tracing::info!(
                     route = asker.route,
                     issuer = %Beginning(&assertion.issuer),
-                    assertion = %Beginning(assertion.token.id()),
+                    assertion = %Beginning(&asker.requests.told_id(&assertion.token)),
                     ends = %assertion.ends,
                     once = assertion.once,
                     took = ?started.elapsed(),

@@ -369,6 +369,16 @@ impl Compiler<'_> {
             }
             Ok(token)
         });
+        if let (Some(_), Ok(token)) = (&config.send_by_reference, &parsed)
+            && let Err(problem) = token.check_named(&config.confirmation)
+        {
+            self.report_with_hint(
+                file.place,
+                format!("`{}`: {problem}", file.path.display()),
+                "take an assertion with a key of its holder, or leave `send_by_reference` out",
+            );
+            return None;
+        }
         match parsed {
             Ok(token) => self.with_proof_key(token, file.place).map(Arc::new),
             Err(error) => {

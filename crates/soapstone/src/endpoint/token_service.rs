@@ -16,8 +16,8 @@ use soapstone_trust::{
     OnBehalf, PendingToken, PendingTokenCancel, TokenRules, TrustError, TrustRequest,
 };
 use soapstone_wss::{
-    AssertionToken, Envelope, IssuedAssertion, KerberosSession, Outgoing, Receipt, Rejected,
-    SecureError, Secured, SoapVersion, take_assertion,
+    AssertionToken, Envelope, IdDigest, IssuedAssertion, KerberosSession, Outgoing, Receipt,
+    Rejected, SecureError, Secured, SoapVersion, take_assertion,
 };
 use soapstone_xml::Buffers;
 
@@ -128,6 +128,15 @@ impl TokenRequests {
     /// Whether assertions that are kept are cancelled when nobody needs them any more.
     pub fn cancel(&self) -> bool {
         self.cancels
+    }
+
+    /// The id of an assertion as logs and audit trails have it: a digest of it, where messages are
+    /// sent that name the assertion. Whoever has the id may then be given the assertion.
+    pub fn told_id(&self, assertion: &AssertionToken) -> String {
+        match self.rules.policy.authority {
+            Some(_) => IdDigest(assertion.id()).to_string(),
+            None => assertion.id().to_owned(),
+        }
     }
 
     /// Most assertions that are to be kept.

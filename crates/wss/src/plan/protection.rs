@@ -21,6 +21,7 @@ use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
 use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
+use crate::token::ConfirmationMethod;
 use crate::tuning::Tuning;
 use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
@@ -50,6 +51,8 @@ pub(crate) struct Protection {
     pub(crate) hides_assertion: bool,
     /// The authority that has it, where messages name it and do not carry it.
     pub(crate) assertion_authority: Option<String>,
+    /// How an assertion is confirmed that messages name.
+    pub(crate) assertion_methods: Vec<ConfirmationMethod>,
     /// Whether the name stands in the header itself. Otherwise the signature of its holder has it,
     /// where everybody can read that.
     pub(crate) names_assertion_apart: bool,
@@ -296,6 +299,10 @@ impl Protection {
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             hides_assertion: policy.hides_assertion(),
             assertion_authority: policy.assertion().and_then(|it| it.authority.clone()),
+            assertion_methods: policy
+                .assertion()
+                .map(|it| it.methods.clone())
+                .unwrap_or_default(),
             names_assertion_apart: !by_holder || policy.encrypts(&Part::Signature),
             kerberos: policy.kerberos_beside(),
             kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),

@@ -200,6 +200,9 @@ impl<'p> Message<'p> {
         let Some((authority, assertion)) = authority.zip(self.assertion()) else {
             return Ok(None);
         };
+        assertion
+            .check_named(&self.protection().assertion_methods)
+            .map_err(|problem| SecureError::AssertionUnfit { problem })?;
         let reference = AssertionReference::at(authority, assertion.version(), assertion.id());
         reference
             .map(Some)

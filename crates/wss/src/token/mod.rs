@@ -24,7 +24,7 @@ use self::kind::{GivenKey, Kind};
 pub(crate) use self::kind::{Proving, broken};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse,
+    AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse, IdDigest,
     IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{

@@ -3,6 +3,7 @@
 
 mod files;
 mod judged;
+mod named;
 mod proof;
 mod renewed;
 mod several;

@@ -164,6 +164,11 @@ fn files_that_name_assertions_in_vain_are_refused() {
         problems.contains("`send_by_reference` is for requests that are sent"),
         "{problems}"
     );
+    // What the assertion says counts, and not what the file accepts.
+    folder.write("assertion.xml", assertion(true, false, &Made::default()));
+    let problems = sent(good.clone());
+    let expected = "expected confirmation by holder-of-key alone, found bearer";
+    assert!(problems.contains(expected), "{problems}");
     let odd = Made {
         id: &"a".repeat(129),
         ..Made::default()

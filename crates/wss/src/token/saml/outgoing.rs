@@ -12,6 +12,7 @@ use soapstone_xml::{
 };
 
 use super::assertion::Assertion;
+use super::reference::IdDigest;
 use super::subject::HolderKey;
 use super::version::{ConfirmationMethod, SamlVersion};
 use crate::facts::HeldAssertion;
@@ -30,6 +31,8 @@ pub struct AssertionToken {
     certificate: Option<Certificate>,
     issuer: String,
     subject: String,
+    /// How it may be confirmed.
+    methods: Vec<ConfirmationMethod>,
     ends: Option<Timestamp>,
     once: bool,
     /// Whether the assertion has a symmetric key of its holder, for its receiver.
@@ -40,10 +43,10 @@ pub struct AssertionToken {
 
 impl fmt::Debug for AssertionToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever has a bearer's assertion is the bearer.
+        // Whoever has a bearer's assertion is the bearer, and whoever has its id may fetch it.
         out.debug_struct("AssertionToken")
             .field("version", &self.version)
-            .field("id", &self.id)
+            .field("id", &format_args!("{}", IdDigest(&self.id)))
             .finish_non_exhaustive()
     }
 }
@@ -94,6 +97,7 @@ impl AssertionToken {
             certificate: assertion.holder_certificate().cloned(),
             wraps_key: assertion.wraps_key(),
             proof: None,
+            methods: assertion.methods().collect(),
             ends: assertion.stated_end(),
             once: assertion.conditions.once,
             id: assertion.id,
@@ -112,6 +116,30 @@ impl AssertionToken {
     /// Its id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether messages may name it that accept these methods, and say no more than its id. Who
+    /// confirms it by another one, such as a bearer, would need nothing but that.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_named(&self, accepted: &[ConfirmationMethod]) -> Result<(), String> {
+        let names = |methods: &[ConfirmationMethod]| {
+            let names: Vec<_> = methods.iter().map(|method| method.name()).collect();
+            names.join(", ")
+        };
+        let is_other = |method: &ConfirmationMethod| !accepted.contains(method);
+        if self.methods.is_empty() || self.methods.iter().any(is_other) {
+            let found = match &self.methods[..] {
+                [] => "none that is known".to_owned(),
+                methods => names(methods),
+            };
+            return Err(format!(
+                "messages name the assertion by its id: expected confirmation by {} alone, found {found}",
+                names(accepted)
+            ));
+        }
+        Ok(())
     }
 
     /// When it ends, where it says so.

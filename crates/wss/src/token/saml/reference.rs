@@ -179,12 +179,32 @@ impl AssertionReference {
 impl fmt::Display for AssertionReference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (version, place) = (self.version.name(), self.place());
-        write!(out, "the assertion of SAML {version} at `{place}`")?;
-        let sha256 = digest(DigestAlgorithm::Sha256, self.id.as_bytes());
+        let id = IdDigest(&self.id);
+        write!(
+            out,
+            "the assertion of SAML {version} at `{place}`, whose id has a {id}"
+        )
+    }
+}
+
+/// The id of an assertion, as it is told: the beginning of its SHA-256. Whoever has the id may be
+/// given the assertion.
+#[derive(Clone, Copy)]
+pub struct IdDigest<'i>(pub &'i str);
+
+impl fmt::Display for IdDigest<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sha256 = digest(DigestAlgorithm::Sha256, self.0.as_bytes());
         match sha256.ok().as_ref().and_then(|it| it.as_ref().get(..TOLD)) {
-            Some(begin) => write!(out, ", whose id has a SHA-256 of {}…", Digits(begin)),
-            None => Ok(()),
+            Some(begin) => write!(out, "SHA-256 of {}…", Digits(begin)),
+            None => out.write_str("SHA-256 that is not known"),
         }
+    }
+}
+
+impl fmt::Debug for IdDigest<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
     }
 }
 
