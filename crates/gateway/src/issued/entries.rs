@@ -43,6 +43,8 @@ pub(crate) struct Granted {
     pub(crate) assertion: IssuedAssertion,
     /// Whether a request has it, where it is for one.
     pub(super) is_taken: AtomicBool,
+    /// Whether a renewal failed.
+    pub(super) is_renewed_no_more: AtomicBool,
 }
 
 /// One entry for each user, as many as there are places for.
@@ -172,6 +174,7 @@ impl Entry {
         let granted = Arc::new(Granted {
             assertion,
             is_taken: AtomicBool::new(false),
+            is_renewed_no_more: AtomicBool::new(false),
         });
         self.granted = is_kept.then(|| Arc::clone(&granted));
         granted

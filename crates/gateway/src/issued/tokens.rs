@@ -261,8 +261,13 @@ impl IssuedTokens {
         let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
         let patience = asker.patience();
         let former = self.former(user.as_ref());
-        let answered = tokio::time::timeout(patience, asker.ask(assertion, former)).await;
+        let asking = asker.ask(assertion, former.clone());
+        let answered = tokio::time::timeout(patience, asking).await;
         let answered = answered.unwrap_or(Err(Failed::Unfinished));
+        if let (Some(former), Err(_)) = (&former, &answered) {
+            // A renewal that failed once is not tried again: the next one is asked for anew.
+            former.is_renewed_no_more.store(true, Ordering::Release);
+        }
         asker
             .metrics
             .token_request(answered.is_ok(), started.elapsed());
@@ -327,7 +332,9 @@ impl IssuedTokens {
         let now = self.now();
         let state = self.state();
         let granted = state.get(&key_of(user))?.granted.clone();
-        granted.filter(|granted| granted.assertion.ends > now)
+        granted.filter(|granted| {
+            granted.assertion.ends > now && !granted.is_renewed_no_more.load(Ordering::Acquire)
+        })
     }
 
     /// Ends all assertions that are kept, and tells the token service so, where the file says it

@@ -43,6 +43,26 @@ pub enum TrustError {
         /// As the answer has it.
         found: String,
     },
+    /// A renewed assertion has the name of the subject from before, and the name means somebody
+    /// else: its format or a qualifier is another one.
+    SubjectRequalified {
+        /// The name.
+        name: String,
+    },
+    /// A renewed assertion is another issuer's than before.
+    IssuerChanged {
+        /// As before.
+        expected: String,
+        /// As the answer has it.
+        found: String,
+    },
+    /// A renewed assertion ends no later than before.
+    NotProlonged {
+        /// The end before.
+        before: Timestamp,
+        /// The end as the answer has it.
+        found: Timestamp,
+    },
     /// There is not one answer for each token that was asked for.
     AnswerCount {
         /// How many answers there are.
@@ -172,6 +192,18 @@ impl fmt::Display for TrustError {
             Self::SubjectChanged { expected, found } => write!(
                 out,
                 "expected an assertion about {expected:?} as before, found one about {found:?}"
+            ),
+            Self::SubjectRequalified { name } => write!(
+                out,
+                "expected an assertion about {name:?} as before, found one whose format or qualifiers make {name:?} another subject"
+            ),
+            Self::IssuerChanged { expected, found } => write!(
+                out,
+                "expected an assertion of the issuer {expected:?} as before, found one of {found:?}"
+            ),
+            Self::NotProlonged { before, found } => write!(
+                out,
+                "expected an assertion that ends after {before}, found one that ends at {found}"
             ),
             Self::AnswerCount { found } => {
                 write!(out, "expected one answer for each request, found {found}")

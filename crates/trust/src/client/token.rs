@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use soapstone_crypto::{Certificate, SecretBytes, base64};
 use soapstone_wss::names::DS;
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, AssertionToken, IssuedAssertion, SamlVersion,
+    AssertionIssuer, AssertionPolicy, AssertionToken, IssuedAssertion, NameIdentifier, SamlVersion,
     WantedAssertion, WantedHolder,
 };
 use soapstone_xml::Element;
@@ -126,6 +126,14 @@ impl TokenRules {
     }
 }
 
+/// An assertion that is to be renewed.
+#[derive(Debug)]
+struct Former {
+    issuer: String,
+    subject: NameIdentifier,
+    ends: Timestamp,
+}
+
 /// A request for an assertion that is under way.
 #[derive(Debug)]
 pub struct PendingToken {
@@ -133,8 +141,8 @@ pub struct PendingToken {
     pub(super) context: String,
     /// Our part of a symmetric key.
     entropy: Option<SecretBytes>,
-    /// Of a renewal: whom the assertion is about, before and after.
-    subject: Option<String>,
+    /// Of a renewal: what the assertion was before.
+    former: Option<Former>,
 }
 
 /// What is asked for.
@@ -208,7 +216,11 @@ impl PendingToken {
             return None;
         }
         let (mut pending, request) = Self::asked(rules, Asked::Renewal(&granted.token), now);
-        pending.subject = Some(granted.subject.clone());
+        pending.former = Some(Former {
+            issuer: granted.issuer.clone(),
+            subject: granted.name.clone(),
+            ends: granted.ends,
+        });
         Some((pending, request))
     }
 
@@ -237,7 +249,7 @@ impl PendingToken {
         let pending = Self {
             context,
             entropy,
-            subject: None,
+            former: None,
         };
         (pending, request)
     }
@@ -299,19 +311,45 @@ impl PendingToken {
                 limit: LARGEST_ASSERTION,
             });
         }
-        if let Some(expected) = self.subject.filter(|subject| *subject != issued.subject) {
-            return Err(TrustError::SubjectChanged {
-                expected,
-                found: issued.subject,
-            });
-        }
         if let Some(key) = proof {
             issued.token = issued.token.with_proof_key(key);
         }
         let said = answer.lifetime.and_then(|lifetime| lifetime.expires);
         let longest = later(now, rules.longest_lifetime);
         issued.ends = issued.ends.min(said.unwrap_or(longest)).min(longest);
+        self.former.map_or(Ok(()), |former| former.check(&issued))?;
         Ok(issued)
+    }
+}
+
+impl Former {
+    /// Whether another assertion is this one with a later end (WS-Trust 1.4, 5): of the same
+    /// issuer, and about the same subject by all that names it.
+    fn check(self, issued: &IssuedAssertion) -> Result<(), TrustError> {
+        if issued.issuer != self.issuer {
+            return Err(TrustError::IssuerChanged {
+                expected: self.issuer,
+                found: issued.issuer.clone(),
+            });
+        }
+        if issued.name.value != self.subject.value {
+            return Err(TrustError::SubjectChanged {
+                expected: self.subject.value,
+                found: issued.name.value.clone(),
+            });
+        }
+        if issued.name != self.subject {
+            return Err(TrustError::SubjectRequalified {
+                name: self.subject.value,
+            });
+        }
+        match issued.ends <= self.ends {
+            true => Err(TrustError::NotProlonged {
+                before: self.ends,
+                found: issued.ends,
+            }),
+            false => Ok(()),
+        }
     }
 }
 

@@ -20,6 +20,15 @@ async fn noting(
     folder: &Folder,
     subject: impl Fn(&str) -> Option<&'static str> + Send + Sync + 'static,
 ) -> (Sts, Asked) {
+    lasting(folder, subject, |_| 4).await
+}
+
+/// One that grants for so many seconds, by the kind of request.
+async fn lasting(
+    folder: &Folder,
+    subject: impl Fn(&str) -> Option<&'static str> + Send + Sync + 'static,
+    life: impl Fn(&str) -> i64 + Send + Sync + 'static,
+) -> (Sts, Asked) {
     let asked = Asked::default();
     let noted = Arc::clone(&asked);
     let sts = Sts::granting(folder, move |context, plain, before| {
@@ -46,7 +55,7 @@ async fn noting(
         };
         let made = Made {
             id: &format!("_{before}"),
-            end: 4,
+            end: life(kind),
             ..Made::default()
         };
         let idp = keys::identity("CN=idp", keys::RSA);
@@ -107,6 +116,60 @@ async fn a_refused_renewal_is_followed_by_a_new_question() {
     let gateway = folder.gateway(&text).await;
     asked_for(&gateway, &sts, 4).await;
     assert_eq!(kinds(&asked)[..4], ["Issue", "Renew", "Issue", "Renew"]);
+}
+
+/// An answer that ends no later is no renewal, and another assertion is asked for at once: no
+/// request waits until there is none.
+#[tokio::test]
+async fn a_renewal_that_ends_no_later_is_followed_by_a_new_question() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let (sts, asked) = lasting(
+        &folder,
+        |_| Some("alice"),
+        |kind| {
+            // Until then the first one has ended.
+            if kind == "Renew" { 2 } else { 6 }
+        },
+    )
+    .await;
+    let text = file(
+        backend.address,
+        sts.backend.address,
+        "bearer",
+        "renew = true",
+    );
+    let gateway = folder.gateway(&text).await;
+    asked_for(&gateway, &sts, 3).await;
+    assert_eq!(kinds(&asked)[..3], ["Issue", "Renew", "Issue"]);
+}
+
+/// After a renewal that came to nothing, whatever the reason, no other one is tried.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_renewal_without_an_answer_is_followed_by_a_new_question() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let (sts, asked) = noting(&folder, |kind| {
+        if kind == "Renew" {
+            // Longer than the gateway waits.
+            std::thread::sleep(std::time::Duration::from_millis(900));
+        }
+        Some("alice")
+    })
+    .await;
+    let text = file(
+        backend.address,
+        sts.backend.address,
+        "bearer",
+        "renew = true",
+    );
+    let text = text.replace(
+        "[routes.outbound]",
+        "timeouts = { response = \"300ms\" }\n[routes.outbound]",
+    );
+    let gateway = folder.gateway(&text).await;
+    asked_for(&gateway, &sts, 3).await;
+    assert_eq!(kinds(&asked)[..3], ["Issue", "Renew", "Issue"]);
 }
 
 /// WS-Trust 1.4, 5: all but the end stays. An answer about another subject would give our requests

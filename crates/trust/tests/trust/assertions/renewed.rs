@@ -102,6 +102,57 @@ fn a_renewed_assertion_about_another_subject_is_not_taken() {
     assert_eq!(taken.expect_err("a refusal"), changed);
 }
 
+/// One name may be that of several subjects: the issuer, the format and the qualifiers tell them
+/// apart.
+#[test]
+fn a_renewed_assertion_is_about_the_same_subject_of_the_same_issuer() {
+    let sts = cancelling();
+    let rules = wanted(TokenKey::Bearer);
+    let alice = by_password("alice");
+    let first = granted(&sts, &rules, &alice);
+    let sts = sts.later(300);
+    let renewed = |change: &dyn Fn(&mut IssuedAssertion)| {
+        let mut before = first.clone();
+        change(&mut before);
+        let asked = PendingToken::renew(&rules, &before, sts.now).expect("a request");
+        brought(&sts, &rules, asked, &alice, |answer| answer)
+    };
+    assert!(renewed(&|_| {}).is_ok());
+    let other = || Some("urn:other".to_owned());
+    let changes: [&dyn Fn(&mut IssuedAssertion); 3] = [
+        &|before| before.name.format = other(),
+        &|before| before.name.qualifier = other(),
+        &|before| before.name.service_qualifier = other(),
+    ];
+    for change in changes {
+        let name = "alice".to_owned();
+        let expected = TrustError::SubjectRequalified { name };
+        assert_eq!(renewed(change).expect_err("a refusal"), expected);
+    }
+    let taken = renewed(&|before| before.issuer = "https://other.example".to_owned());
+    let expected = TrustError::IssuerChanged {
+        expected: "https://other.example".to_owned(),
+        found: ISSUER.to_owned(),
+    };
+    assert_eq!(taken.expect_err("a refusal"), expected);
+}
+
+/// Otherwise the next question would come when there is no assertion any more.
+#[test]
+fn a_renewed_assertion_that_ends_no_later_is_not_taken() {
+    let sts = cancelling();
+    let rules = wanted(TokenKey::Bearer);
+    let alice = by_password("alice");
+    let first = granted(&sts, &rules, &alice);
+    let asked = PendingToken::renew(&rules, &first, sts.now).expect("a request");
+    let taken = brought(&sts, &rules, asked, &alice, |answer| answer);
+    let expected = TrustError::NotProlonged {
+        before: first.ends,
+        found: first.ends,
+    };
+    assert_eq!(taken.expect_err("a refusal"), expected);
+}
+
 #[test]
 fn what_our_client_cancelled_is_renewed_no_more() {
     let sts = cancelling();

@@ -13,6 +13,7 @@ use super::assertion::Assertion;
 use super::issuer::AssertionIssuer;
 use super::outgoing::AssertionToken;
 use super::policy::AssertionPolicy;
+use super::said::NameIdentifier;
 use super::subject::{HolderKey, unconfirmed};
 use super::version::{ConfirmationMethod, SamlVersion};
 use crate::rejected::Rejected;
@@ -51,6 +52,8 @@ pub struct IssuedAssertion {
     pub issuer: String,
     /// Whom it is about.
     pub subject: String,
+    /// All that names the subject: beside the name itself, its format and what qualifies it.
+    pub name: NameIdentifier,
     /// When it ends.
     pub ends: Timestamp,
     /// Whether it is for one use (SAML Core 2.0, 2.5.1.5; SAML Core 1.1, 2.3.2.1.4).
@@ -63,7 +66,7 @@ impl fmt::Debug for IssuedAssertion {
     /// Without the assertion, which is a secret where its bearer is the subject.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("IssuedAssertion")
-            .field("token", &self.token.id())
+            .field("token", &self.token)
             .field("issuer", &self.issuer)
             .field("ends", &self.ends)
             .field("once", &self.once)
@@ -110,7 +113,8 @@ impl IssuedAssertion {
         Ok(Self {
             token: AssertionToken::of(document, element.id())?,
             issuer: assertion.issuer,
-            subject: assertion.subject.value,
+            subject: assertion.subject.value.clone(),
+            name: assertion.subject,
             ends,
             once: assertion.conditions.once,
             weak,
