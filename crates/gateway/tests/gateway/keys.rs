@@ -238,6 +238,10 @@ fn issuing(inbound: Node) -> Node {
         ("forms", value("[\"act-as\"]")),
         ("services", value("[\"urn:books\"]")),
     ]);
+    let claim = table([
+        ("name", value("\"urn:example:group\"")),
+        ("claim", value("\"role\"")),
+    ]);
     let sts = table([
         ("issuer", value("\"urn:sts\"")),
         (
@@ -250,6 +254,13 @@ fn issuing(inbound: Node) -> Node {
         ("services", tables(service)),
         ("attributes", tables(attribute)),
         ("delegations", tables(delegation)),
+        (
+            "dialects",
+            tables(table([
+                ("dialect", value("\"urn:example:claims\"")),
+                ("claims", tables(claim)),
+            ])),
+        ),
         (
             "issuers",
             tables(table([
