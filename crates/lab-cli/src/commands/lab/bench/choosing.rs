@@ -306,6 +306,7 @@ impl Choosing {
         let mut all = ProvidersRound::default();
         let (mut made, mut unrecorded) = (0, 0);
         let watcher = Client::new();
+        self.begin_window(name, &watcher).await?;
         for number in 0..windows {
             let is_late = number.is_multiple_of(2);
             let delay = if is_late { Recorded::LATE } else { 0 };
@@ -328,6 +329,24 @@ impl Choosing {
         }
         self.architecture.providers[VICTIM].way.delay(0);
         Ok(all)
+    }
+
+    /// Calls until a window of the agreement begins. A call that warms up may be lost, and then no
+    /// window begins with the first call that is measured.
+    async fn begin_window(&mut self, name: &str, watcher: &Client) -> Result<(), Failure> {
+        for _ in 0..4 * Trial::WINDOW {
+            // A call is counted after its answer.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let front = self.fronts.get(name).and_then(|it| it.broker.as_ref());
+            let (Some(recorded), Some(front)) = (&mut self.recorded, front) else {
+                return Ok(());
+            };
+            if recorded.begins(&front.agreements(watcher).await?)? {
+                return Ok(());
+            }
+            self.round(name, 1, 1).await?;
+        }
+        Err(Failure::new("no window of the agreement begins"))
     }
 
     async fn round(

@@ -60,6 +60,16 @@ impl Recorded {
         &self.table
     }
 
+    /// Whether a window begins now, as `/agreements` tells. What was recorded until then is known.
+    pub(super) fn begins(&mut self, told: &Value) -> Result<bool, Failure> {
+        let [open, found, written] = standing_of(told)?;
+        if open != 0 || found != written {
+            return Ok(false);
+        }
+        self.known = self.read()?.len();
+        Ok(true)
+    }
+
     /// How many violations of the window that has ended are not recorded, and how many records
     /// there are too many of it. `made` were made in it; `told` asks for `/agreements`.
     pub(super) async fn after_window(
@@ -123,9 +133,7 @@ async fn settled(
     let mut before = None;
     loop {
         let told = told().await?;
-        let now = standing(&told).ok_or_else(|| {
-            Failure::new(format_args!("/agreements tells something else: {told}"))
-        })?;
+        let now = standing_of(&told)?;
         let [open, found, written] = now;
         if open == 0 && found == written && before == Some(now) {
             return Ok(());
@@ -138,6 +146,11 @@ async fn settled(
         before = Some(now);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+fn standing_of(told: &Value) -> Result<[u64; 3], Failure> {
+    standing(told)
+        .ok_or_else(|| Failure::new(format_args!("/agreements tells something else: {told}")))
 }
 
 /// Calls of windows that are not full, violations that were found, and records that were written or
