@@ -38,14 +38,19 @@ impl Comparison<'_, '_> {
     /// adds to it has something deciphered that the sender quotes as cipher text, or that
     /// somebody put where no signature covers it. So nothing is deciphered but what the
     /// encrypted parts were in, items of the header, and what a signature covers in plain text;
-    /// or a whole header block, which is judged by what it turns out to be. A token and the
-    /// header of another node are never deciphered in part.
+    /// or a whole header block, which is judged by what it turns out to be. The content of the
+    /// Body may be cipher text as a whole where no encrypted part stands in the Body. A token and
+    /// the header of another node are never deciphered in part.
     pub(super) fn check_deciphered_places(&self, mut awaited: Vec<NodeId>) -> Result<(), Rejected> {
         awaited.sort_unstable();
+        let body = self.message.envelope.body().id();
+        let of_body = |data: NodeId| self.holders(data).any(|holder| holder == body);
+        let body_is_awaited = awaited.iter().any(|data| of_body(*data));
         for (data, held) in self.plaintext.deciphered() {
             let element = self.message.element(data);
             let is_expected = awaited.binary_search(&data).is_ok()
                 || self.is_in_header(element)
+                || !body_is_awaited && self.is_whole_body(element)
                 || !self.is_in_any_security(element)
                     && (self.demands().signature.is_none() || self.is_judged(element, held));
             if !is_expected {
@@ -56,6 +61,15 @@ impl Comparison<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether cipher text was all that the Body held, by itself in no other cipher text.
+    fn is_whole_body(&self, data: Element<'_>) -> bool {
+        let body = self.message.envelope.body();
+        self.holders(data.id()).nth(1) == Some(body.id())
+            && body.children().all(|child| {
+                child.id() == data.id() || self.holders(child.id()).any(|it| it == data.id())
+            })
     }
 
     /// Where plain text is signed: whether cipher text held a whole header block, or signatures
