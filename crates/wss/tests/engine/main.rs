@@ -4,6 +4,7 @@ mod agreements;
 mod assurances;
 mod attachments;
 mod bindings;
+mod chosen_keys;
 mod combinations;
 mod conversations;
 mod declarations;

@@ -94,6 +94,36 @@ fn the_cipher_text_around_a_quoted_one_is_the_one_that_is_awaited() {
     }
 }
 
+/// Partners encrypt the Body unasked, and sign it as cipher text. What stands beside something else
+/// in the Body is no whole Body.
+#[test]
+fn a_body_that_nobody_demands_encrypted_is_cipher_text_as_a_whole_or_not_at_all() {
+    for suite in ["Basic256", "Basic256GCM"] {
+        let sender = with_shared_key(policy(Mechanism::EncryptSign, suite));
+        let mut receiver = sender.clone();
+        receiver.parts.encrypted = vec![EncryptedPart::customary(Part::Signature)];
+        let mut both = sender.clone();
+        both.parts
+            .encrypted
+            .extend(receiver.parts.encrypted.clone());
+        let message = secure(&both, PLAIN);
+        let opened = open(&receiver, &message).unwrap();
+        assert!(forwarded(&opened).contains("<e:empty"), "{suite}");
+        let (data, id) = cipher_text(&message);
+        for beside in ["</soap:Body>", "<e:echo"] {
+            let quoting = PLAIN.replacen(beside, &[data, beside].concat(), 1);
+            let message = secure(&receiver, &quoting);
+            open(&receiver, &message).unwrap();
+            for listed in listed(&message, id) {
+                let refused = open(&receiver, &listed).unwrap_err();
+                let is_changed = refused.name() == "digest-mismatch"
+                    || refused == unexpected(names::SOAP11, "Body");
+                assert!(is_changed, "{suite}: {refused:?}");
+            }
+        }
+    }
+}
+
 /// A header block that is passed on although nothing proves it, and that the backend may repeat to
 /// everybody, such as a `MessageID`; and the header of another node, which is passed on as well.
 #[test]
