@@ -72,14 +72,18 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Compares the encrypted parts; returns the cipher text that they were in.
+    /// Compares the encrypted parts; returns the cipher text that they were in, where that stands
+    /// in its place.
     fn compare_encryption(&mut self) -> Result<Vec<NodeId>, Rejected> {
         let mut awaited = Vec::new();
         let encryption = self.demands().encryption.as_ref();
         for (wanted, order) in encryption.iter().flat_map(|one| &one.parts) {
             let mut nodes = self.nodes_of(&wanted.part).into_iter();
             let outcome = nodes.try_for_each(|node| {
-                awaited.push(self.compare_encrypted(wanted, node, *order)?);
+                let data = self.compare_encrypted(wanted, node, *order)?;
+                if self.is_selected_in_place(&wanted.part, node, data) {
+                    awaited.push(data);
+                }
                 Ok(())
             });
             self.judge(Demand::Encrypted(wanted), outcome)?;

@@ -11,6 +11,7 @@ use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
 use crate::evidence::MOST_DROPPED;
 use crate::names::{DS, SAML20, WSSE, WSSE_2002, WSSE11, WSU, XENC};
+use crate::part::Part;
 use crate::rejected::Rejected;
 use crate::token::version_of;
 
@@ -63,10 +64,36 @@ impl Comparison<'_, '_> {
         Ok(())
     }
 
-    /// Whether cipher text was all that the Body held, by itself in no other cipher text.
+    /// Whether a signature covers a node, or an endorsement by the sender.
+    fn is_covered(&self, node: NodeId) -> bool {
+        self.signing_steps(node).next().is_some() || self.is_endorsed_by_sender(node)
+    }
+
+    /// Whether the cipher text of a part stands where the plan means it. Paths and ids look
+    /// everywhere: in a header block that no signature covers, and in the header of another node,
+    /// somebody may have put what he captured.
+    pub(super) fn is_selected_in_place(&self, part: &Part, node: NodeId, data: NodeId) -> bool {
+        if !matches!(part, Part::Path(_) | Part::Id(_)) {
+            return true;
+        }
+        let element = self.message.element(data);
+        if self.is_in_header(element) {
+            return true;
+        }
+        let body = self.message.envelope.body().id();
+        !self.is_in_any_security(element)
+            && (self.demands().signature.is_none()
+                || self.holders(data).any(|holder| holder == body)
+                || self.is_covered(node)
+                || self.is_covered(data))
+    }
+
+    /// Whether cipher text was all that the Body held, by itself in no other cipher text, and a
+    /// signature covers the Body if the plan has one.
     fn is_whole_body(&self, data: Element<'_>) -> bool {
         let body = self.message.envelope.body();
-        self.holders(data.id()).nth(1) == Some(body.id())
+        (self.demands().signature.is_none() || self.is_covered(body.id()))
+            && self.holders(data.id()).nth(1) == Some(body.id())
             && body.children().all(|child| {
                 child.id() == data.id() || self.holders(child.id()).any(|it| it == data.id())
             })
@@ -81,12 +108,9 @@ impl Comparison<'_, '_> {
             is_header(holder)
                 || holder.is(WSSE11, "EncryptedHeader") && holder.parent().is_some_and(is_header)
         });
-        let is_covered = |node: NodeId| {
-            self.signing_steps(node).next().is_some() || self.is_endorsed_by_sender(node)
-        };
-        let covers = || !held.is_empty() && held.iter().all(|node| is_covered(*node));
+        let covers = || !held.is_empty() && held.iter().all(|node| self.is_covered(*node));
         let is_signed =
-            || (is_covered(data.id()) || covers()) && !self.is_signed_as_cipher(data.id());
+            || (self.is_covered(data.id()) || covers()) && !self.is_signed_as_cipher(data.id());
         self.demands().order == ProtectionOrder::SignBeforeEncrypting && (is_block || is_signed())
     }
 

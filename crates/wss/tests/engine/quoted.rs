@@ -2,7 +2,7 @@
 //! somebody else. No signature covers the list of what is deciphered (SOAP Message Security 1.1.1,
 //! 9.1), so that anybody can add to it.
 
-use soapstone_wss::{EncryptedPart, Mechanism, Part, Policy, Rejected, names};
+use soapstone_wss::{ElementPath, EncryptedPart, Mechanism, Part, Policy, Rejected, names};
 
 use crate::support::*;
 
@@ -123,6 +123,28 @@ fn a_body_that_nobody_demands_encrypted_is_cipher_text_as_a_whole_or_not_at_all(
     }
 }
 
+/// No signature covers the Body, and somebody put captured cipher text into it.
+#[test]
+fn captured_cipher_text_is_no_body_where_no_signature_covers_the_body() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let whole = with_shared_key(policy(mechanism, "Basic256"));
+        let captured = secure(&whole, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let policy = with(&whole, |policy| {
+            policy.parts.signed = vec![Part::Timestamp, header("To")];
+            policy.parts.encrypted = vec![EncryptedPart::customary(header("To"))];
+        });
+        let message = secure(&policy, PLAIN);
+        let (start, rest) = message.split_once("<e:echo").unwrap();
+        let (_, end) = rest.split_once("</e:echo>").unwrap();
+        let message = [start, data, end].concat();
+        for listed in listed(&message, id) {
+            let refused = open(&policy, &listed).unwrap_err();
+            assert_eq!(refused, unexpected(names::SOAP11, "Body"), "{mechanism}");
+        }
+    }
+}
+
 /// A header block that is passed on although nothing proves it, and that the backend may repeat to
 /// everybody, such as a `MessageID`; and the header of another node, which is passed on as well.
 #[test]
@@ -132,13 +154,14 @@ fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
         policy.parts.unsigned = vec![header("MessageID")];
         policy
     };
+    let text = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
     let other = format!(
-        "<wsse:Security xmlns:wsse=\"{}\" soap:actor=\"urn:other\">",
+        "<wsse:Security xmlns:wsse=\"{}\" soap:actor=\"urn:other\" xmlns:e=\"urn:echo\">",
         names::WSSE
     );
     let places = [
         (
-            "<a:MessageID>",
+            "<a:MessageID xmlns:e=\"urn:echo\">",
             "</a:MessageID>",
             unexpected("http://www.w3.org/2005/08/addressing", "MessageID"),
         ),
@@ -150,16 +173,27 @@ fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
     ];
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
         for suite in ["Basic256", "Basic256GCM"] {
-            let policy = hiding(mechanism, suite);
-            let captured = secure(&policy, PLAIN);
-            let (data, id) = cipher_text(&captured);
-            for (start, end, expected) in &places {
-                let block = [start, data, end, "</soap:Header>"].concat();
-                let message = secure(&policy, PLAIN).replace("</soap:Header>", &block);
-                open(&policy, &message).unwrap();
-                for listed in listed(&message, id) {
-                    let refused = open(&policy, &listed).unwrap_err();
-                    assert_eq!(refused, *expected, "{mechanism} {suite}");
+            let whole = hiding(mechanism, suite);
+            // A path looks into header blocks as well.
+            let by_path = with(&whole, |policy| {
+                let part = Part::Path(text.clone());
+                policy.parts.encrypted = vec![EncryptedPart::customary(part)];
+            });
+            for policy in [whole, by_path] {
+                let captured = secure(&policy, PLAIN);
+                let (data, id) = cipher_text(&captured);
+                for (start, end, expected) in &places {
+                    let block = [start, data, end, "</soap:Header>"].concat();
+                    let message = secure(&policy, PLAIN).replace("</soap:Header>", &block);
+                    // A part that a path selects may be in any cipher text that was signed as such.
+                    match open(&policy, &message) {
+                        Ok(_) => {}
+                        Err(refused) => assert_eq!(refused.name(), "undeciphered"),
+                    }
+                    for listed in listed(&message, id) {
+                        let refused = open(&policy, &listed).unwrap_err();
+                        assert_eq!(refused, *expected, "{mechanism} {suite}");
+                    }
                 }
             }
         }
