@@ -1,6 +1,10 @@
 //! Messages and descriptions for the rules that Basic Profile 1.2 and 2.0 have beyond 1.1.
 
-use super::{SERVICE, Sample};
+use std::collections::BTreeSet;
+
+use soapstone_lint::{Choice, Profile, Profiles, Severity, lint};
+
+use super::{SERVICE, Sample, broken, compare};
 
 pub(crate) const SOAP12: &str = "http://www.w3.org/2003/05/soap-envelope";
 
@@ -271,3 +275,91 @@ pub(crate) const OF_SERVICES12: &[Sample] = &[
         &[],
     ),
 ];
+
+#[test]
+fn each_rule_of_basic_profile_1_2_and_2_0_alone_is_found_where_it_is_broken() {
+    let of_12 = Profiles::of(Profile::Bp12);
+    let of_20 = Profiles::of(Profile::Bp20);
+    let soap11 = "http://schemas.xmlsoap.org/soap/envelope/";
+    let request12 = REQUEST.replace(soap11, SOAP12);
+    compare(REQUEST, OF_REQUESTS, of_12);
+    compare(&request12, OF_REQUESTS, of_20);
+    compare(&request12, OF_ENVELOPES12, of_20);
+    compare(FAULT11, OF_FAULTS11, of_12);
+    compare(FAULT12, OF_FAULTS12, of_20);
+    let service = service();
+    compare(&service, OF_SERVICES, Profiles::BASIC);
+    let service12 = service12();
+    compare(&service12, OF_SERVICES12, of_20);
+}
+
+/// Basic Profile 1.1 takes WS-Addressing in nowhere, and either SOAP version may be bound where no
+/// profile is chosen.
+#[test]
+fn rules_of_later_basic_profiles_leave_others_alone() {
+    let of_11 = Profiles::of(Profile::Bp11);
+    for (rule, from, to, _) in OF_REQUESTS {
+        let changed = REQUEST.replacen(from, to, 1);
+        assert_eq!(
+            broken(&changed, Choice::Of(of_11)),
+            BTreeSet::new(),
+            "{rule}"
+        );
+    }
+    let both = Choice::Of(Profiles::BASIC);
+    assert_eq!(broken(&service12(), both), BTreeSet::new());
+    let refused = BTreeSet::from(["bp-binding-version"]);
+    let of_12 = Choice::Of(Profiles::of(Profile::Bp12));
+    assert_eq!(broken(&service12(), of_12), refused);
+    // One binding of the SOAP version of the profile is enough.
+    for name in [Profile::Bp12, Profile::Bp20] {
+        let of_one = Choice::Of(Profiles::of(name));
+        assert_eq!(broken(&service_of_both(), of_one), BTreeSet::new());
+    }
+    // A header for another role is another header, and answers that go nowhere relate to nothing.
+    let request = REQUEST;
+    for (from, to) in [
+        (
+            "<a:MessageID>",
+            "<a:MessageID s:actor=\"urn:r\">urn:uuid:2</a:MessageID><a:MessageID>",
+        ),
+        (
+            "<a:MessageID>urn:uuid:1</a:MessageID><a:ReplyTo><a:Address>http://client.example/</a:Address></a:ReplyTo>",
+            "<a:FaultTo><a:Address>http://client.example/</a:Address></a:FaultTo>",
+        ),
+        (
+            "<a:MessageID>urn:uuid:1</a:MessageID><a:ReplyTo><a:Address>http://client.example/",
+            "<a:ReplyTo><a:Address>http://www.w3.org/2005/08/addressing/none",
+        ),
+    ] {
+        assert!(request.contains(from), "{from}");
+        let changed = request.replacen(from, to, 1);
+        assert_eq!(broken(&changed, of_12), BTreeSet::new(), "{to}");
+    }
+    // Another choice in each alternative.
+    let service = service();
+    let choice =
+        "<wsp:ExactlyOne><wsam:AnonymousResponses/><wsam:NonAnonymousResponses/></wsp:ExactlyOne>";
+    let chosen = service.replacen("<wsam:AnonymousResponses/>", choice, 1);
+    assert_eq!(broken(&chosen, both), BTreeSet::new());
+}
+
+/// The engine reads and writes headers of August 2004, and SOAP 1.2 says that languages of a reason
+/// should differ: neither is an error.
+#[test]
+fn what_a_specification_leaves_open_is_no_error() {
+    let draft = REQUEST.replace(
+        "http://www.w3.org/2005/08/addressing",
+        "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+    );
+    let fault = FAULT12.replacen(
+        "</s:Reason>",
+        "<s:Text xml:lang=\"en\">no</s:Text></s:Reason>",
+        1,
+    );
+    for source in [draft, fault] {
+        let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("a message");
+        assert_eq!(report.count(Severity::Error), 0);
+        assert!(report.count(Severity::Warning) > 0);
+    }
+}

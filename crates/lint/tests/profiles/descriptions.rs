@@ -1,6 +1,9 @@
 //! What breaks each rule of descriptions.
 
-use super::Sample;
+use soapstone_lint::{Choice, Profiles, lint};
+use soapstone_testkit::processor_time;
+
+use super::{SERVICE, Sample, beside, broken, compare};
 
 pub(super) const DESCRIPTIONS: &[Sample] = &[
     ("R2001", "other.wsdl", "schema.xsd", &[]),
@@ -232,3 +235,76 @@ pub(super) const DESCRIPTIONS: &[Sample] = &[
         &[],
     ),
 ];
+
+#[test]
+fn each_rule_of_descriptions_is_found_where_it_is_broken() {
+    compare(SERVICE, DESCRIPTIONS, Profiles::BASIC);
+}
+
+/// The operations of a port type, and the policies that demand addressing, are read once.
+#[test]
+fn many_bindings_of_a_large_port_type_take_linear_work() {
+    let with = |many: usize| {
+        let several = |make: &dyn Fn(usize) -> String| (0..many).map(make).collect::<String>();
+        let operations = several(&|at| format!("<wsdl:operation name=\"o{at}\"/>"));
+        let bindings = several(&|at| {
+            format!("<wsdl:binding name=\"b{at}\" type=\"t:P\"><soap:binding/></wsdl:binding>")
+        });
+        let port_types = several(&|at| {
+            format!(
+                "<wsdl:portType name=\"p{at}\" wsp:PolicyURIs=\"#n{at}\"/><wsp:Policy wsu:Id=\"n{at}\"/>"
+            )
+        });
+        let source = format!(
+            "<wsdl:definitions xmlns:wsdl=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+             xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" \
+             xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" \
+             xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">{port_types}<wsdl:portType name=\"P\">{operations}</wsdl:portType>{bindings}</wsdl:definitions>"
+        );
+        processor_time(|| broken(&source, Choice::Of(Profiles::BASIC))).1
+    };
+    let (few, many) = (with(500), with(2_000));
+    assert!(many < few * 10, "{few:?} and {many:?}");
+}
+
+/// However many operations a binding has, those of its port type are told from others.
+#[test]
+fn a_binding_of_very_many_operations_is_held_against_all_of_its_port_type() {
+    let with = |abstract_ones: usize, bound: usize| {
+        let operations = |count: usize| {
+            let one = |at: usize| format!("<operation name=\"o{at}\"/>");
+            (0..count).map(one).collect::<String>()
+        };
+        let source = format!(
+            "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+             xmlns:t=\"urn:t\" targetNamespace=\"urn:t\"><portType name=\"P\">{}</portType>\
+             <binding name=\"B\" type=\"t:P\"><soap:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>{}</binding></definitions>",
+            operations(abstract_ones),
+            operations(bound)
+        );
+        let choice = Choice::Of(Profiles::BASIC);
+        let report = lint(source.into_bytes(), &choice, &beside).expect("a description");
+        let found = report.findings.into_iter();
+        let found = found.filter(|it| matches!(it.rule.id, "R2718" | "wsdl-not-looked-at"));
+        found.map(|it| (it.rule.id, it.found)).collect::<Vec<_>>()
+    };
+    const MOST: usize = 1 << 16;
+    let not_looked_at = |count: usize| {
+        let found = format!("more than {MOST}: those of the last {count} operations are not");
+        ("wsdl-not-looked-at", found)
+    };
+    assert_eq!(with(MOST, MOST), []);
+    assert_eq!(with(MOST + 9, MOST + 9), [not_looked_at(9)]);
+    let (one_more, one_less) = (with(MOST + 8, MOST + 9), with(MOST + 9, MOST + 8));
+    let last = format!("`o{}`", MOST + 8);
+    let lacks = ("R2718", format!("{last} that the port type lacks"));
+    assert!(
+        one_more.contains(&lacks) && one_more.len() == 2,
+        "{one_more:?}"
+    );
+    let unbound = ("R2718", format!("{last} is not bound"));
+    assert!(
+        one_less.contains(&unbound) && one_less.len() == 2,
+        "{one_less:?}"
+    );
+}

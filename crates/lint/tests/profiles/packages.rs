@@ -1,6 +1,10 @@
 //! Packages that keep every rule, and the change that breaks each.
 
-use super::{Sample, as4};
+use std::collections::BTreeSet;
+
+use soapstone_lint::{Choice, Profile, Profiles};
+
+use super::{Sample, as4, broken, compare};
 
 /// A package with a message and one part.
 fn package(announced: &str, of_root: &str, message: &str, of_part: &str) -> String {
@@ -181,3 +185,56 @@ pub(super) const OF_MTOM: &[Sample] = &[
         &[],
     ),
 ];
+
+#[test]
+fn each_rule_of_packages_is_found_where_it_is_broken() {
+    let of_mtom = Profiles::of(Profile::Swa);
+    for (base, samples, profiles) in [
+        (encrypted(), OF_ENCRYPTED, Profiles::AS4),
+        (signed(), OF_SIGNED, Profiles::AS4),
+        (mtom(), OF_MTOM, of_mtom),
+    ] {
+        compare(&base, samples, profiles);
+    }
+}
+
+#[test]
+fn a_package_is_held_against_its_rules_where_no_profile_is_chosen() {
+    let base = encrypted();
+    assert_eq!(
+        broken(&base, Choice::Fitting),
+        broken(&as4::with_attachment(), Choice::Fitting)
+    );
+    let changed = base.replacen("--b-1--", "--b-1\r\n\r\nx\r\n--b-1--", 1);
+    let found = broken(&changed, Choice::Fitting);
+    assert!(found.contains("swa-content-id-missing"), "{found:?}");
+    assert!(found.contains("as4-part-listed"), "{found:?}");
+}
+
+#[test]
+fn parts_are_listed_and_signed_where_a_message_lists_and_signs() {
+    let of_as4 = Choice::Of(Profiles::of(Profile::As4));
+    // Without an ebMS header nothing is listed.
+    let expected = BTreeSet::from(["eb-messaging"]);
+    let other = mtom().replacen("<s:Body>", "<s:Header/><s:Body>", 1);
+    assert_eq!(broken(&other, of_as4), expected);
+    let signed = signed();
+    // What is not called compressed is of any type.
+    let property = "<eb:Property name=\"CompressionType\">application/gzip</eb:Property>";
+    let whole = signed
+        .replacen(property, "", 1)
+        .replacen("application/gzip", "application/xml", 1)
+        .replacen("H4sIAAAA", "PGEvPgAA", 1);
+    assert_eq!(broken(&whole, of_as4), BTreeSet::new());
+    let start = signed.find("<wsse:Security ").expect("a header");
+    let end = signed.find("</s:Header>").expect("its end");
+    let plain = format!("{}{}", &signed[..start], &signed[end..]);
+    assert_eq!(broken(&plain, of_as4), BTreeSet::new());
+    let unlisted = plain.replacen(
+        "--b-1--",
+        "--b-1\r\nContent-ID: <x@y>\r\n\r\nx\r\n--b-1--",
+        1,
+    );
+    let expected = BTreeSet::from(["as4-part-listed"]);
+    assert_eq!(broken(&unlisted, of_as4), expected);
+}
