@@ -1,0 +1,167 @@
+//! When a conversation ends: with what confirmed its assertion, and with the rules of the day.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone::cancellations::cancel;
+use soapstone::crypto::base64;
+use soapstone::endpoint::Call;
+use soapstone::wss::{Rejected, SoapVersion};
+use soapstone::xml::Buffers;
+use soapstone::{Arrived, Service};
+use soapstone_testkit::assertion::{ID, ISSUER, Made};
+use soapstone_testkit::keys;
+
+use super::{BORNE, HELD, VOUCHED, endpoint, owner_of};
+
+/// SAML Core 2.0, 2.4.1.2: the confirmation ends before the assertion does.
+#[test]
+fn a_conversation_ends_with_the_confirmation_that_began_it() {
+    let folder = BORNE.folder();
+    let made = Made {
+        confirmed: Some(120),
+        ..Made::default()
+    };
+    let sides = BORNE.sides(&folder, &made, "");
+    let (_, theirs) = sides.begun(SoapVersion::V12);
+    assert!(theirs.expires < Timestamp::now() + jiff::SignedDuration::from_mins(3));
+}
+
+/// SAML Core 2.0, 2.4.1: each confirmation has a recipient, a key and an end of its own.
+#[test]
+fn the_end_of_another_confirmation_gives_a_conversation_no_life() {
+    let moment = |seconds: i64| {
+        let now = Timestamp::now().as_second();
+        Timestamp::from_second(now + seconds).expect("a moment")
+    };
+    let to = |recipient: &str, end: Option<i64>| {
+        let end = end.map(|end| format!(" NotOnOrAfter=\"{}\"", moment(end)));
+        format!(
+            "<saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:bearer\">\
+             <saml:SubjectConfirmationData{} Recipient=\"{recipient}\"></saml:SubjectConfirmationData>\
+             </saml:SubjectConfirmation>",
+            end.unwrap_or_default()
+        )
+    };
+    let by = |name: &str, end: Option<i64>| {
+        let certificate = keys::identity(&format!("CN={name}"), keys::RSA);
+        let certificate = base64::encode(certificate.certificate().der());
+        let end = end.map(|end| format!(" NotOnOrAfter=\"{}\"", moment(end)));
+        format!(
+            "<saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:holder-of-key\">\
+             <saml:SubjectConfirmationData{}>\
+             <ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}\
+             </ds:X509Certificate></ds:X509Data></ds:KeyInfo></saml:SubjectConfirmationData></saml:SubjectConfirmation>",
+            end.unwrap_or_default()
+        )
+    };
+    let (us, others) = ("https://service.example/", "https://other.example/");
+    let ours = [to(us, Some(120)), by("alice", Some(120))];
+    let folder = BORNE.folder();
+    let alice = keys::identity("CN=alice", keys::RSA);
+    for end in [Some(500), None] {
+        for (ours, other) in ours.iter().zip([to(others, end), by("gateway", end)]) {
+            for both in [[ours, &other], [&other, ours]] {
+                let both = both.map(String::as_str).concat();
+                let made = Made {
+                    confirmations: Some(&both),
+                    ..Made::default()
+                };
+                let client = BORNE.client(&folder, "alice", &made);
+                let text = BORNE.service_text(&format!("recipient = [\"{us}\"]\n"));
+                let methods = "confirmation = [\"bearer\", \"holder-of-key\"]";
+                let text = text.replace("confirmation = [\"bearer\"]", methods);
+                let sides = BORNE.between(client, endpoint(&folder, &text));
+                let request = sides.asked(SoapVersion::V12);
+                let mut buffers = Buffers::default();
+                let mut call = Call::new(Timestamp::now(), &mut buffers);
+                let read = sides.service.read(request, &mut call).expect("it reads");
+                let read = read.over_tls();
+                let read = read.shown(Some(Arc::new(alice.certificate().clone())));
+                let answer = sides.service.receive_with(read, sides.memory(), &mut call);
+                let Ok(Arrived::Answered(answer)) = answer else {
+                    panic!("{both}: {answer:?}");
+                };
+                assert!(answer.refused.is_none(), "{:?}", answer.refused);
+                let context = sides.contexts.contexts().pop().expect("a context");
+                let most = Timestamp::now() + jiff::SignedDuration::from_mins(3);
+                assert!(context.expires < most, "{both}: {}", context.expires);
+            }
+        }
+    }
+}
+
+/// A context is kept beyond a reload, and the rules are those of today.
+#[test]
+fn a_conversation_ends_when_its_assertion_is_cancelled_or_its_issuer_is_no_more() {
+    let folder = HELD.folder();
+    let sides = HELD.sides(&folder, &Made::default(), "refuse_cancelled = true\n");
+    let soap = SoapVersion::V11;
+    let (ours, theirs) = sides.begun(soap);
+    let said = |service: &Service| sides.said_by(service, &ours, soap);
+    assert_eq!(said(&sides.service), Ok(()));
+    let other = HELD
+        .service_text("")
+        .replace(ISSUER, "https://other.example");
+    let other: Service = endpoint(&folder, &other);
+    assert!(matches!(said(&other), Err(Rejected::ContextUnknown { .. })));
+    let now = Timestamp::now();
+    let ends = owner_of(&theirs).ends;
+    cancel(&sides.replay, (ISSUER, "_another"), "alice", ends, now).expect("room");
+    assert_eq!(said(&sides.service), Ok(()));
+    cancel(&sides.replay, (ISSUER, ID), "alice", ends, now).expect("room");
+    assert_eq!(said(&sides.service), Err(Rejected::AssertionCancelled));
+}
+
+/// Whoever may not vouch any more could have named anybody.
+#[test]
+fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
+    let folder = VOUCHED.folder();
+    let sides = VOUCHED.sides(&folder, &Made::default(), "");
+    let soap = SoapVersion::V11;
+    let (ours, theirs) = sides.begun(soap);
+    let attester = owner_of(&theirs).attester.as_ref().expect("an attester");
+    assert_eq!(attester.subject, "CN=alice");
+    let said = |attesters: &str| {
+        let text = VOUCHED.service_text("");
+        let text = text.replace("[\"CN=alice\", \"CN=gateway\"]", attesters);
+        sides.said_by(&endpoint(&folder, &text), &ours, soap)
+    };
+    assert_eq!(said("[\"cn = alice\"]"), Ok(()));
+    let ended = said("[\"CN=gateway\"]");
+    assert!(
+        matches!(ended, Err(Rejected::ContextUnknown { .. })),
+        "{ended:?}"
+    );
+}
+
+/// Whom `[trust]` knows no more vouches for nobody, in contexts of before as well.
+#[test]
+fn a_context_ends_with_the_trust_in_whoever_vouched() {
+    let folder = VOUCHED.folder();
+    let sides = VOUCHED.sides(&folder, &Made::default(), "");
+    let soap = SoapVersion::V11;
+    let (ours, _) = sides.begun(soap);
+    let known = "[trust]\npinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]\n";
+    let said = |trust: &str| {
+        let text = VOUCHED.service_text("");
+        assert!(text.contains(known), "{text}");
+        let text = text.replace(known, &format!("[trust]\n{trust}\n"));
+        sides.said_by(&endpoint(&folder, &text), &ours, soap)
+    };
+    for known in [
+        "pinned = [\"alice.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=alice\"]",
+    ] {
+        assert_eq!(said(known), Ok(()), "{known}");
+    }
+    for unknown in [
+        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=gateway\"]",
+        "pinned = [\"gateway.cert.pem\"]",
+    ] {
+        let ended = said(unknown);
+        let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
+        assert!(is_over, "{unknown}: {ended:?}");
+    }
+}
