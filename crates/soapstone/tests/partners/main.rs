@@ -273,7 +273,7 @@ const REFERENCES: &str = "crates/wss/tests/engine/references.rs";
 const LIBRARIES: &str = "crates/wss/tests/engine/libraries.rs";
 const WEAKER: &str = "crates/gateway/tests/gateway/weaker_answers.rs";
 const USERS: &str = "crates/soapstone/tests/usernames.rs";
-const ASSERTIONS: &str = "crates/soapstone/tests/assertions.rs";
+const ASSERTIONS: &str = "crates/soapstone/tests/assertions/recorded.rs";
 const CARRIED: &str = "crates/gateway/tests/gateway/attached/carried.rs";
 
 fn all() -> impl Iterator<Item = &'static Case> {
