@@ -71,18 +71,22 @@ impl Comparison<'_, '_> {
 
     /// Whether the cipher text of a part stands where the plan means it. Paths and ids look
     /// everywhere: in a header block that no signature covers, and in the header of another node,
-    /// somebody may have put what he captured.
+    /// somebody may have put what he captured. A path that names one header block means it, signed
+    /// or not.
     pub(super) fn is_selected_in_place(&self, part: &Part, node: NodeId, data: NodeId) -> bool {
-        if !matches!(part, Part::Path(_) | Part::Id(_)) {
-            return true;
-        }
+        let names_its_place = match part {
+            Part::Id(_) => false,
+            Part::Path(path) => path.names_header_block(),
+            _ => return true,
+        };
         let element = self.message.element(data);
         if self.is_in_header(element) {
             return true;
         }
         let body = self.message.envelope.body().id();
         !self.is_in_any_security(element)
-            && (self.demands().signature.is_none()
+            && (names_its_place
+                || self.demands().signature.is_none()
                 || self.holders(data).any(|holder| holder == body)
                 || self.is_covered(node)
                 || self.is_covered(data))

@@ -120,6 +120,13 @@ impl ElementPath {
             if !root.descendant && !second.descendant && second.is_named("Header"))
     }
 
+    /// Whether it selects nothing outside of header blocks of one name, which its third step says.
+    pub(crate) fn names_header_block(&self) -> bool {
+        matches!(&self.steps[..], [root, second, block, ..]
+            if !root.descendant && !second.descendant && second.is_named("Header")
+                && !block.descendant && block.has_name())
+    }
+
     /// Which numbers of steps lead to `element`.
     fn advance(&self, element: Element<'_>, near: u64, far: u64) -> u64 {
         let mut reached = 0;

@@ -43,6 +43,11 @@ impl Step {
         self.local.as_deref() == Some(local) || self.predicates.iter().any(names)
     }
 
+    /// Whether nothing but elements of one local name can be selected.
+    pub(super) fn has_name(&self) -> bool {
+        self.local.is_some() || self.predicates.iter().any(Condition::has_name)
+    }
+
     /// Whether the step leads to an element.
     pub(super) fn selects(&self, element: Element<'_>) -> bool {
         self.local
@@ -65,6 +70,15 @@ impl Condition {
         match self {
             Self::LocalName(wanted) => wanted == local,
             Self::And(conditions) => conditions.iter().any(|condition| condition.names(local)),
+            _ => false,
+        }
+    }
+
+    /// Whether it holds for elements of one local name alone.
+    fn has_name(&self) -> bool {
+        match self {
+            Self::LocalName(_) => true,
+            Self::And(conditions) => conditions.iter().any(Self::has_name),
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 //! somebody else. No signature covers the list of what is deciphered (SOAP Message Security 1.1.1,
 //! 9.1), so that anybody can add to it.
 
-use soapstone_wss::{ElementPath, EncryptedPart, Mechanism, Part, Policy, Rejected, names};
+use soapstone_wss::{ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, Rejected, names};
 
 use crate::support::*;
 
@@ -196,6 +196,47 @@ fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// A plan may want a header block encrypted that it has nobody sign: by its name, and by a path
+/// that gives its name.
+#[test]
+fn an_unsigned_header_block_that_the_plan_names_is_deciphered() {
+    let namespace = |prefix: &str| match prefix {
+        "s" => Some(names::SOAP11.to_owned()),
+        "a" => Some("http://www.w3.org/2005/08/addressing".to_owned()),
+        _ => None,
+    };
+    let path = |text: &str| Part::Path(ElementPath::parse(text, namespace).unwrap());
+    let named = [
+        header("To"),
+        path("/s:Envelope/s:Header/a:To"),
+        path("/s:Envelope/*[local-name()='Header']/*[local-name()='To' and not(@a:x)]"),
+    ];
+    let unnamed = ["//a:To", "/s:Envelope//a:To", "/s:Envelope/s:Header/a:*"].map(path);
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let wanting = |part: &Part| {
+            let policy = with_shared_key(policy(mechanism, "Basic256"));
+            with(&policy, |policy| {
+                let (part, extent) = (part.clone(), Extent::Content);
+                policy.parts.encrypted = vec![EncryptedPart { part, extent }];
+            })
+        };
+        for part in &named {
+            let policy = wanting(part);
+            let opened = open(&policy, &secure(&policy, PLAIN));
+            assert!(opened.is_ok(), "{mechanism} {part}: {opened:?}");
+        }
+        for part in &unnamed {
+            let policy = wanting(part);
+            let refused = open(&policy, &secure(&policy, PLAIN)).unwrap_err();
+            assert_eq!(
+                refused.name(),
+                "cipher-text-unexpected",
+                "{mechanism} {part}"
+            );
         }
     }
 }
