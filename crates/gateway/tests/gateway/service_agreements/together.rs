@@ -2,6 +2,8 @@
 
 use std::net::TcpListener;
 
+use soapstone_gateway::Config;
+
 use super::*;
 use crate::support::Redis;
 
