@@ -58,19 +58,29 @@ pub(super) fn expose(snapshot: &AgreementsSnapshot, out: &mut Exposition) {
     }
     if let Some(counts) = snapshot.shared {
         let help = "Requests under agreements that the store of rates has not answered for.";
-        out.family(("soapstone_agreement_store_unanswered_total", COUNTER, help))
-            .sample("", counts.requests);
+        out.number(
+            ("soapstone_agreement_store_unanswered_total", COUNTER, help),
+            counts.requests,
+        );
         let help = "Requests under agreements that were let in by what this gateway alone counted.";
-        out.family(("soapstone_agreement_decided_alone_total", COUNTER, help))
-            .sample("", counts.decided_alone);
+        out.number(
+            ("soapstone_agreement_decided_alone_total", COUNTER, help),
+            counts.decided_alone,
+        );
         let help = "Questions about windows of agreements that the store has not answered.";
-        out.family(("soapstone_agreement_window_unanswered_total", COUNTER, help))
-            .sample("", counts.windows);
+        out.number(
+            ("soapstone_agreement_window_unanswered_total", COUNTER, help),
+            counts.windows,
+        );
     }
     let help = "The number of the last violation record.";
-    out.family(("soapstone_violation_records", GAUGE, help))
-        .sample("", snapshot.records);
+    out.number(
+        ("soapstone_violation_records", GAUGE, help),
+        snapshot.records,
+    );
     let help = "Violation records that were lost: they could not be signed or written.";
-    out.family(("soapstone_violation_records_lost_total", COUNTER, help))
-        .sample("", snapshot.lost);
+    out.number(
+        ("soapstone_violation_records_lost_total", COUNTER, help),
+        snapshot.lost,
+    );
 }

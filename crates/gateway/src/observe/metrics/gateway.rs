@@ -109,7 +109,7 @@ pub(super) fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out:
         (lost_audit_lines, snapshot.lost_audit_lines),
         (waiting_audit, snapshot.waiting_audit as u64),
     ] {
-        out.family(family).sample("", value);
+        out.number(family, value);
     }
     let wait = "Time that messages waited for a crypto worker.";
     out.family(("soapstone_crypto_wait_seconds", HISTOGRAM, wait))
@@ -143,7 +143,7 @@ pub(super) fn of_traces(snapshot: &Snapshot, out: &mut Exposition) {
         (lost_spans, snapshot.spans.lost),
         (over_rate, snapshot.spans.over_rate),
     ] {
-        out.family(family).sample("", value);
+        out.number(family, value);
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) fn of_calls(calls: CallCounts, out: &mut Exposition) {
         (logged, calls.logged),
         (lost, calls.lost),
     ] {
-        out.family(family).sample("", value);
+        out.number(family, value);
     }
 }
 
@@ -193,8 +193,10 @@ pub(super) fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: 
         samples.sample(&format!("state=\"{state}\""), count);
     }
     let help = "Checks that believed a certificate although nobody answered (`fail = \"soft\"`).";
-    out.family(("soapstone_revocation_soft_fails_total", COUNTER, help))
-        .sample("", counts.admitted);
+    out.number(
+        ("soapstone_revocation_soft_fails_total", COUNTER, help),
+        counts.admitted,
+    );
     let help = "Questions about revocation, by how they were asked and what became of them.";
     let mut samples = out.family(("soapstone_revocation_questions_total", COUNTER, help));
     for ((kind, outcome), count) in gateway.revocation.entries() {
@@ -205,8 +207,7 @@ pub(super) fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: 
 pub(super) fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {
     let help = "Messages that wait for the answer of a store, a KDC or an authority of assertions.";
     let waiting = gateway.store_waiting.load(Ordering::Relaxed);
-    out.family(("soapstone_store_waiting", GAUGE, help))
-        .sample("", waiting);
+    out.number(("soapstone_store_waiting", GAUGE, help), waiting);
     let help = "Time that messages waited for the answers of stores.";
     out.family(("soapstone_store_wait_seconds", HISTOGRAM, help))
         .histogram("", &gateway.store_wait);

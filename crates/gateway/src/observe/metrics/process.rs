@@ -13,33 +13,41 @@ pub(super) fn expose(out: &mut Exposition) {
     let ticks = clock_ticks_per_second() as f64;
     if let Some(used) = Used::parse(&stat) {
         let help = "Processor time of the process, in seconds.";
-        out.family(("process_cpu_seconds_total", COUNTER, help))
-            .sample("", used.processor_ticks as f64 / ticks);
+        out.number(
+            ("process_cpu_seconds_total", COUNTER, help),
+            used.processor_ticks as f64 / ticks,
+        );
         let help = "Memory of the process that is in the machine's.";
-        out.family(("process_resident_memory_bytes", GAUGE, help))
-            .sample("", used.resident_pages * page_size() as u64);
+        out.number(
+            ("process_resident_memory_bytes", GAUGE, help),
+            used.resident_pages * page_size() as u64,
+        );
         let help = "Addresses that the process has.";
-        out.family(("process_virtual_memory_bytes", GAUGE, help))
-            .sample("", used.virtual_bytes);
+        out.number(
+            ("process_virtual_memory_bytes", GAUGE, help),
+            used.virtual_bytes,
+        );
         let help = "Threads of the process.";
-        out.family(("process_threads", GAUGE, help))
-            .sample("", used.threads);
+        out.number(("process_threads", GAUGE, help), used.threads);
         if let Some(boot) = boot_time() {
             let help = "When the process began, in seconds since 1970.";
-            out.family(("process_start_time_seconds", GAUGE, help))
-                .sample("", boot as f64 + used.begun_ticks as f64 / ticks);
+            out.number(
+                ("process_start_time_seconds", GAUGE, help),
+                boot as f64 + used.begun_ticks as f64 / ticks,
+            );
         }
     }
     if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
         let help = "Open file descriptors.";
         // One of them is that of the folder.
-        out.family(("process_open_fds", GAUGE, help))
-            .sample("", open.count().saturating_sub(1));
+        out.number(
+            ("process_open_fds", GAUGE, help),
+            open.count().saturating_sub(1),
+        );
     }
     if let Some(most) = getrlimit(Resource::Nofile).current {
         let help = "Most open file descriptors.";
-        out.family(("process_max_fds", GAUGE, help))
-            .sample("", most);
+        out.number(("process_max_fds", GAUGE, help), most);
     }
 }
 

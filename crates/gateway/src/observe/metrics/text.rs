@@ -28,6 +28,11 @@ impl Exposition {
         line(out, format_args!("# TYPE {name} {kind}"));
         Samples { name, out }
     }
+
+    /// A metric that is one number, without labels.
+    pub(super) fn number(&mut self, family: Family, value: impl Display) {
+        self.family(family).sample("", value);
+    }
 }
 
 /// The samples of one metric.
