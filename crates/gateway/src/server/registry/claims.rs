@@ -74,29 +74,14 @@ fn claim(times: Times) -> Option<Claim> {
 
 #[cfg(test)]
 mod tests {
-    use soapstone_registry::Owner;
-
+    use super::super::testing;
     use super::*;
 
+    /// One that has reported.
     fn provider(access_point: &str, owner: &str) -> Provider {
         Provider {
-            binding_key: format!("uddi:{owner}"),
-            service_key: String::new(),
-            business: String::new(),
-            service: "Books".to_owned(),
-            port_type: None,
-            access_point: access_point.to_owned(),
-            wsdl: None,
-            policy: None,
-            agreements: Vec::new(),
-            owner: Owner {
-                subject: owner.to_owned(),
-                issuer: "CN=ca".to_owned(),
-            },
-            state: State::Active,
             age: Some(100),
             taken: Some(7),
-            host: None,
             figures: Some(Figures {
                 service: Times {
                     mean: 2.5,
@@ -129,6 +114,7 @@ mod tests {
                 ],
                 ..Figures::default()
             }),
+            ..testing::provider(access_point, owner)
         }
     }
 

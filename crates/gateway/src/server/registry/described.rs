@@ -262,6 +262,7 @@ pub(super) fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String>
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::provider;
     use super::*;
 
     /// No socket is asked: both would hang or be refused otherwise.
@@ -280,29 +281,6 @@ mod tests {
         let user = read("http://a@127.0.0.1:8/".to_owned(), own).await;
         let why = user.map(|_| ()).expect_err("a user");
         assert_eq!(why, "the URL cannot be asked: it has a user");
-    }
-
-    fn provider(access_point: &str, owner: &str) -> Provider {
-        Provider {
-            binding_key: format!("uddi:{owner}"),
-            service_key: String::new(),
-            business: String::new(),
-            service: "Books".to_owned(),
-            port_type: None,
-            access_point: access_point.to_owned(),
-            wsdl: None,
-            policy: None,
-            agreements: Vec::new(),
-            owner: soapstone_registry::Owner {
-                subject: owner.to_owned(),
-                issuer: "CN=ca".to_owned(),
-            },
-            state: soapstone_registry::State::Active,
-            age: None,
-            taken: None,
-            host: None,
-            figures: None,
-        }
     }
 
     /// Owners choose their access points. One that says that of another owner tells nothing of it,

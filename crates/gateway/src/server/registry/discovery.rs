@@ -108,30 +108,13 @@ fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
 
 #[cfg(test)]
 mod tests {
-    use soapstone_registry::Owner;
-
+    use super::super::testing;
     use super::*;
 
     fn provider(access_point: &str, owner: &str, state: ProviderState) -> Provider {
         Provider {
-            binding_key: String::new(),
-            service_key: String::new(),
-            business: String::new(),
-            service: "Books".to_owned(),
-            port_type: None,
-            access_point: access_point.to_owned(),
-            wsdl: None,
-            policy: None,
-            agreements: Vec::new(),
-            owner: Owner {
-                subject: owner.to_owned(),
-                issuer: "CN=ca".to_owned(),
-            },
             state,
-            age: None,
-            taken: None,
-            host: None,
-            figures: None,
+            ..testing::provider(access_point, owner)
         }
     }
 

@@ -16,6 +16,8 @@ mod known;
 mod lookup;
 mod owners;
 mod registrar;
+#[cfg(test)]
+mod testing;
 mod weakness;
 
 pub(super) use calls::{log_calls, log_last_calls};
