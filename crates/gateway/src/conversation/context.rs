@@ -131,7 +131,7 @@ impl OutboundContext {
         self: &Arc<Self>,
         version: SoapVersion,
     ) -> Result<ContextLease, Arc<Failed>> {
-        tokio::time::timeout(self.handshaker.patience(), self.obtained(version))
+        tokio::time::timeout(self.handshaker.errand.patience(), self.obtained(version))
             .await
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
     }

@@ -5,21 +5,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::StatusCode;
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
 use soapstone::trust::Operation;
 use soapstone::wss::{KerberosSession, SecureError, SecurityContext, SoapVersion};
 
 use crate::observe::metrics::RouteMetrics;
-use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
-use crate::scheduling::task::{Desk, Task};
-use crate::scheduling::workers::NotDone;
+use crate::scheduling::own_message::work_on_own_message;
+use crate::scheduling::task::Desk;
 use crate::wire::backend::BackendError;
-use crate::wire::errand::{Errand, Undone, demand_soap};
+use crate::wire::errand::{Errand, Undone};
 
 /// Asks one backend for security contexts. It needs nothing of the message that a handshake began
 /// for.
@@ -145,13 +142,6 @@ impl From<Undone> for Failed {
 }
 
 impl Handshaker {
-    /// The longest that a handshake may take: each of its steps has its own bounds, and this one is
-    /// for all of them.
-    pub(super) fn patience(&self) -> Duration {
-        let timeouts = self.errand.backend.timeouts();
-        timeouts.connect + timeouts.response * 2
-    }
-
     /// What a renewal needs before it keeps exchanges waiting.
     pub(super) async fn begin_renewal(
         &self,
@@ -189,7 +179,7 @@ impl Handshaker {
             })
             .await?;
         let octets = std::mem::take(&mut handshake.bytes);
-        let (_, answer) = self.exchange(version, &handshake.action, octets).await?;
+        let (_, answer) = self.errand.ask(version, &handshake.action, octets).await?;
         let endpoint = Arc::clone(&self.endpoint);
         self.work(move |desk| async move { conclude(&endpoint, handshake, answer, &desk).await })
             .await
@@ -220,7 +210,10 @@ impl Handshaker {
                 })
                 .await;
             let outcome = match made {
-                Ok((octets, action)) => self.exchange(version, &action, octets).await,
+                Ok((octets, action)) => {
+                    let asked = self.errand.ask(version, &action, octets).await;
+                    asked.map_err(Failed::from)
+                }
                 Err(failed) => Err(failed),
             };
             match outcome {
@@ -241,34 +234,12 @@ impl Handshaker {
         }
     }
 
-    /// Sends a request, and waits for all of its answer.
-    async fn exchange(
-        &self,
-        version: SoapVersion,
-        action: &str,
-        octets: Vec<u8>,
-    ) -> Result<(StatusCode, Vec<u8>), Failed> {
-        let request = self.errand.request(version, action, octets);
-        let (head, octets) = self.errand.exchange(request).await?;
-        demand_soap(&head)?;
-        Ok((head.status, octets))
-    }
-
     async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let task = Task::new(
-            WorkClass::Blocking,
-            Some(Arc::clone(&self.endpoint.stores)),
-            work,
-        );
-        match task.perform(&self.executor, ()).await.0 {
-            Ok(result) => result,
-            Err(NotDone::Full) => Err(Failed::Busy),
-            Err(NotDone::Failed) => Err(Failed::Unfinished),
-        }
+        work_on_own_message(&self.executor, &self.endpoint, work).await
     }
 }
 

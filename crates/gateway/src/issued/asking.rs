@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use soapstone::endpoint::{
     Call, Calling, Endpoint, TokenError, TokenQuestion, TokenRequests, UnsecuredFault,
@@ -17,13 +16,12 @@ use super::entries::Granted;
 use super::failed::Failed;
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
-use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
+use crate::scheduling::own_message::work_on_own_message;
 use crate::scheduling::session::SessionInUse;
-use crate::scheduling::task::{Desk, Task};
-use crate::scheduling::workers::NotDone;
-use crate::wire::errand::{Errand, demand_soap};
+use crate::scheduling::task::Desk;
+use crate::wire::errand::Errand;
 
 /// Largest answer of a token service.
 pub(crate) const LARGEST_ANSWER: u64 = 1 << 20;
@@ -40,13 +38,6 @@ pub(crate) struct TokenAsker {
 }
 
 impl TokenAsker {
-    /// The longest that a question may take: each of its steps has its own bounds, and this one is
-    /// for all of them.
-    pub(super) fn patience(&self) -> Duration {
-        let timeouts = self.errand.backend.timeouts();
-        timeouts.connect + timeouts.response * 2
-    }
-
     /// A later end of that assertion, or another one for that user: where the token service refuses
     /// to renew, it is asked anew.
     pub(super) async fn ask(
@@ -158,9 +149,10 @@ impl TokenAsker {
 
     /// Sends a request, and waits for all of its answer.
     async fn exchanged(&self, action: &str, octets: Vec<u8>) -> Result<Vec<u8>, Failed> {
-        let request = self.errand.request(self.requests.soap(), action, octets);
-        let (head, answer) = self.errand.exchange(request).await?;
-        demand_soap(&head)?;
+        let (_, answer) = self
+            .errand
+            .ask(self.requests.soap(), action, octets)
+            .await?;
         Ok(answer)
     }
 
@@ -200,13 +192,7 @@ impl TokenAsker {
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let stores = Some(Arc::clone(&self.endpoint.stores));
-        let task = Task::new(WorkClass::Blocking, stores, work);
-        match task.perform(&self.executor, ()).await.0 {
-            Ok(result) => result,
-            Err(NotDone::Full) => Err(Failed::Busy),
-            Err(NotDone::Failed) => Err(Failed::Unfinished),
-        }
+        work_on_own_message(&self.executor, &self.endpoint, work).await
     }
 }
 

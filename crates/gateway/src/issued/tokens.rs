@@ -149,7 +149,7 @@ impl IssuedTokens {
         self: &Arc<Self>,
         user: Option<Arc<User>>,
     ) -> Result<Arc<Granted>, Arc<Failed>> {
-        tokio::time::timeout(self.asker.patience(), self.obtained(user))
+        tokio::time::timeout(self.asker.errand.patience(), self.obtained(user))
             .await
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
     }
@@ -259,7 +259,7 @@ impl IssuedTokens {
         let started = Instant::now();
         let asker = &self.asker;
         let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
-        let patience = asker.patience();
+        let patience = asker.errand.patience();
         let former = self.former(user.as_ref());
         let asking = asker.ask(assertion, former.clone());
         let answered = tokio::time::timeout(patience, asking).await;

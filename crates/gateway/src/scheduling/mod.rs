@@ -6,6 +6,7 @@ pub(crate) mod background;
 pub(crate) mod class;
 pub(crate) mod endpoint;
 pub(crate) mod executor;
+pub(crate) mod own_message;
 mod queue;
 pub(crate) mod session;
 pub(crate) mod task;

@@ -4,8 +4,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::{HeaderValue, Method, Request, Uri, header, response};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
 use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
@@ -77,6 +78,26 @@ impl Errand {
             headers.insert("soapaction", action);
         }
         request
+    }
+
+    /// The longest that a question to the backend may take: each of its steps has its own bounds,
+    /// and this one is for all of them.
+    pub(crate) fn patience(&self) -> Duration {
+        let timeouts = self.backend.timeouts();
+        timeouts.connect + timeouts.response * 2
+    }
+
+    /// Sends a message with that action, and waits for all of its answer, which is a SOAP message.
+    pub(crate) async fn ask(
+        &self,
+        version: SoapVersion,
+        action: &str,
+        octets: Vec<u8>,
+    ) -> Result<(StatusCode, Vec<u8>), Undone> {
+        let request = self.request(version, action, octets);
+        let (head, answer) = self.exchange(request).await?;
+        demand_soap(&head)?;
+        Ok((head.status, answer))
     }
 
     /// Sends a request, and waits for all of its answer.

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::config::registry::RegistrySpec;
 use crate::wire::backend::{Backend, BackendTimeouts};
-use crate::wire::errand::{Errand, Undone, demand_soap};
+use crate::wire::errand::{Errand, Undone};
 use crate::wire::memory::MessageMemory;
 
 /// How long a registry may take.
@@ -156,13 +156,8 @@ impl RegistryClient {
             tokio::task::spawn_blocking(move || this.endpoint.secure(envelope.into_bytes()));
         let secured = secured.await.map_err(|_| AskError::Ended)?;
         let secured = secured.map_err(AskError::Unsecured)?;
-        let request = self.errand.request(SoapVersion::V11, "", secured.bytes);
-        let (head, answer) = self
-            .errand
-            .exchange(request)
-            .await
-            .map_err(AskError::Undone)?;
-        demand_soap(&head).map_err(AskError::Undone)?;
+        let asked = self.errand.ask(SoapVersion::V11, "", secured.bytes);
+        let (_, answer) = asked.await.map_err(AskError::Undone)?;
         let this = Arc::clone(self);
         let receipt = secured.receipt;
         let opened = tokio::task::spawn_blocking(move || {
