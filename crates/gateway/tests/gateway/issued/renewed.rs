@@ -64,6 +64,37 @@ async fn lasting(
     (sts.await, asked)
 }
 
+/// A gateway between that token service and a service of its own.
+struct Between {
+    gateway: Running,
+    /// Whose the assertions were that the service accepted.
+    senders: Arc<Mutex<Vec<String>>>,
+    _service: Backend,
+}
+
+impl Between {
+    /// With these keys in its table of the token service. `edited` changes the rest of its file.
+    async fn with(
+        folder: &Folder,
+        sts: &Sts,
+        more: &str,
+        edited: impl Fn(String) -> String,
+    ) -> Self {
+        let (service, senders) = service(folder, "bearer").await;
+        let text = file(service.address, sts.backend.address, "bearer", more);
+        Self {
+            gateway: folder.gateway(&edited(text)).await,
+            senders,
+            _service: service,
+        }
+    }
+
+    /// One that renews assertions.
+    async fn renewing(folder: &Folder, sts: &Sts) -> Self {
+        Self::with(folder, sts, "renew = true", |text| text).await
+    }
+}
+
 /// Sends requests until the token service was asked that often.
 async fn asked_for(gateway: &Running, sts: &Sts, times: u32) {
     let asked = async {
@@ -84,16 +115,9 @@ fn kinds(asked: &Asked) -> Vec<String> {
 #[tokio::test]
 async fn an_assertion_about_ourselves_is_renewed_where_the_file_says_so() {
     let folder = folder();
-    let (backend, _) = service(&folder, "bearer").await;
     let (sts, asked) = noting(&folder, |_| Some("alice")).await;
-    let text = file(
-        backend.address,
-        sts.backend.address,
-        "bearer",
-        "renew = true",
-    );
-    let gateway = folder.gateway(&text).await;
-    asked_for(&gateway, &sts, 3).await;
+    let between = Between::renewing(&folder, &sts).await;
+    asked_for(&between.gateway, &sts, 3).await;
     let asked = asked.lock().expect("nobody panicked");
     let expected = [("Issue", ""), ("Renew", "_0"), ("Renew", "_1")];
     let expected = expected.map(|(kind, id)| (kind.to_owned(), id.to_owned()));
@@ -104,17 +128,10 @@ async fn an_assertion_about_ourselves_is_renewed_where_the_file_says_so() {
 #[tokio::test]
 async fn a_refused_renewal_is_followed_by_a_new_question() {
     let folder = folder();
-    let (backend, _) = service(&folder, "bearer").await;
     let issues = |kind: &str| (kind == "Issue").then_some("alice");
     let (sts, asked) = noting(&folder, issues).await;
-    let text = file(
-        backend.address,
-        sts.backend.address,
-        "bearer",
-        "renew = true",
-    );
-    let gateway = folder.gateway(&text).await;
-    asked_for(&gateway, &sts, 4).await;
+    let between = Between::renewing(&folder, &sts).await;
+    asked_for(&between.gateway, &sts, 4).await;
     assert_eq!(kinds(&asked)[..4], ["Issue", "Renew", "Issue", "Renew"]);
 }
 
@@ -123,7 +140,6 @@ async fn a_refused_renewal_is_followed_by_a_new_question() {
 #[tokio::test]
 async fn a_renewal_that_ends_no_later_is_followed_by_a_new_question() {
     let folder = folder();
-    let (backend, _) = service(&folder, "bearer").await;
     let (sts, asked) = lasting(
         &folder,
         |_| Some("alice"),
@@ -133,14 +149,8 @@ async fn a_renewal_that_ends_no_later_is_followed_by_a_new_question() {
         },
     )
     .await;
-    let text = file(
-        backend.address,
-        sts.backend.address,
-        "bearer",
-        "renew = true",
-    );
-    let gateway = folder.gateway(&text).await;
-    asked_for(&gateway, &sts, 3).await;
+    let between = Between::renewing(&folder, &sts).await;
+    asked_for(&between.gateway, &sts, 3).await;
     assert_eq!(kinds(&asked)[..3], ["Issue", "Renew", "Issue"]);
 }
 
@@ -148,7 +158,6 @@ async fn a_renewal_that_ends_no_later_is_followed_by_a_new_question() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_renewal_without_an_answer_is_followed_by_a_new_question() {
     let folder = folder();
-    let (backend, _) = service(&folder, "bearer").await;
     let (sts, asked) = noting(&folder, |kind| {
         if kind == "Renew" {
             // Longer than the gateway waits.
@@ -157,18 +166,14 @@ async fn a_renewal_without_an_answer_is_followed_by_a_new_question() {
         Some("alice")
     })
     .await;
-    let text = file(
-        backend.address,
-        sts.backend.address,
-        "bearer",
-        "renew = true",
-    );
-    let text = text.replace(
-        "[routes.outbound]",
-        "timeouts = { response = \"300ms\" }\n[routes.outbound]",
-    );
-    let gateway = folder.gateway(&text).await;
-    asked_for(&gateway, &sts, 3).await;
+    let hurried = |text: String| {
+        text.replace(
+            "[routes.outbound]",
+            "timeouts = { response = \"300ms\" }\n[routes.outbound]",
+        )
+    };
+    let between = Between::with(&folder, &sts, "renew = true", hurried).await;
+    asked_for(&between.gateway, &sts, 3).await;
     assert_eq!(kinds(&asked)[..3], ["Issue", "Renew", "Issue"]);
 }
 
@@ -177,22 +182,15 @@ async fn a_renewal_without_an_answer_is_followed_by_a_new_question() {
 #[tokio::test]
 async fn a_renewal_about_another_subject_is_not_used() {
     let folder = folder();
-    let (backend, senders) = service(&folder, "bearer").await;
     let swaps = |kind: &str| match kind {
         "Renew" => Some("mallory"),
         _ => Some("alice"),
     };
     let (sts, asked) = noting(&folder, swaps).await;
-    let text = file(
-        backend.address,
-        sts.backend.address,
-        "bearer",
-        "renew = true",
-    );
-    let gateway = folder.gateway(&text).await;
-    asked_for(&gateway, &sts, 4).await;
+    let between = Between::renewing(&folder, &sts).await;
+    asked_for(&between.gateway, &sts, 4).await;
     assert_eq!(kinds(&asked)[..3], ["Issue", "Renew", "Issue"]);
-    let senders = senders.lock().expect("nobody panicked");
+    let senders = between.senders.lock().expect("nobody panicked");
     assert!(
         senders.iter().all(|one| one.starts_with("alice ")),
         "{senders:?}"
@@ -206,10 +204,9 @@ async fn assertions_that_are_kept_are_cancelled_at_the_end_where_the_file_says_s
         ("", vec!["Issue"]),
     ] {
         let folder = folder();
-        let (backend, _) = service(&folder, "bearer").await;
         let (sts, asked) = noting(&folder, |_| Some("alice")).await;
-        let text = file(backend.address, sts.backend.address, "bearer", more);
-        let gateway = folder.gateway(&text).await;
+        let between = Between::with(&folder, &sts, more, |text| text).await;
+        let gateway = between.gateway;
         assert_eq!(ask(&gateway).await.status, StatusCode::OK);
         gateway.end_conversations().await;
         // One that is gone is not cancelled again, and whoever goes on gets another one.
