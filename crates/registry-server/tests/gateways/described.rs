@@ -193,6 +193,49 @@ impl Agreed {
     }
 }
 
+/// An agreement with a provider that signs no answers. p2 registers a policy that has them signed,
+/// and the file of the broker has less of p2: it encrypts.
+struct Unsigning {
+    agreed: Agreed,
+    /// Where the policy of p2 is read, and how often that was done.
+    reads: Arc<Mutex<SocketAddr>>,
+    count: Arc<AtomicUsize>,
+    /// What p2 registers, and what it does.
+    _gateways: [soapstone_gateway::Running; 2],
+}
+
+impl Unsigning {
+    async fn new() -> Self {
+        let (folder, registry) = prepared().await;
+        let strong = free_address();
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{}",
+            described(),
+            endpoint("p2", "broker", "encrypt")
+        );
+        let weak = gateway(&folder, "weak", &writable(&text)).await;
+        let (reads, count) = (Arc::new(Mutex::new(strong)), Arc::default());
+        let way = turning(&reads, weak.address(), &count);
+        let offer = ("p2", "sign-encrypt");
+        let p2 = publishing(&folder, registry.address(), offer, strong, way).await;
+        Self {
+            agreed: Agreed::new(folder, registry, way, "encrypt").await,
+            reads,
+            count,
+            _gateways: [p2, weak],
+        }
+    }
+}
+
+/// Waits until policies were read so many times more.
+async fn read_again(count: &AtomicUsize, times: usize) {
+    let before = count.load(Ordering::SeqCst);
+    until("policies were read again", async || {
+        count.load(Ordering::SeqCst) >= before + times
+    })
+    .await;
+}
+
 async fn prepared() -> (Folder, Running) {
     let folder = Folder::with_keys(RSA, &["registry", "p1", "p2", "broker", "client"]);
     let text = writable(&REGISTRY.replace("LISTEN", "127.0.0.1:0"));
@@ -211,11 +254,7 @@ async fn a_provider_that_serves_a_weaker_policy_than_it_registered_is_recorded_a
     let p2 = publishing(&folder, registry.address(), ("p2", "sign"), strong, way).await;
     let agreed = Agreed::new(folder, registry, way, "sign").await;
     // Both are as they were registered, and nobody is guilty.
-    let before = count.load(Ordering::SeqCst);
-    until("the policy was read twice", async || {
-        count.load(Ordering::SeqCst) >= before + 2
-    })
-    .await;
+    read_again(&count, 2).await;
     assert_eq!(agreed.violations("description").await, 0);
     *reads.lock().expect("it is whole") = plain;
     until("the provider is excluded", async || {
@@ -248,24 +287,9 @@ async fn a_provider_that_serves_a_weaker_policy_than_it_registered_is_recorded_a
 /// The file has less of p2 than p2 registered: answers are encrypted, and nobody signs them.
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_that_prove_less_than_the_registered_policy_are_violations() {
-    let (folder, registry) = prepared().await;
-    let strong = free_address();
-    let text = format!(
-        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{}",
-        described(),
-        endpoint("p2", "broker", "encrypt")
-    );
-    let weak = gateway(&folder, "weak", &writable(&text)).await;
-    let (reads, count) = (Arc::new(Mutex::new(strong)), Arc::default());
-    let way = turning(&reads, weak.address(), &count);
-    let offer = ("p2", "sign-encrypt");
-    let p2 = publishing(&folder, registry.address(), offer, strong, way).await;
-    let agreed = Agreed::new(folder, registry, way, "encrypt").await;
-    let before = count.load(Ordering::SeqCst);
-    until("the policy was read", async || {
-        count.load(Ordering::SeqCst) >= before + 2
-    })
-    .await;
+    let unsigning = Unsigning::new().await;
+    let agreed = &unsigning.agreed;
+    read_again(&unsigning.count, 2).await;
     until("the provider is excluded", async || {
         agreed.calls(2).await;
         agreed.is_excluded().await
@@ -287,36 +311,17 @@ async fn answers_that_prove_less_than_the_registered_policy_are_violations() {
         assert_eq!(records[0].part(part), Some(expected), "{:?}", records[0]);
     }
     agreed.broker.abort();
-    drop((p2, weak, agreed.p1, agreed.registry));
 }
 
 /// p2 registers a policy that has answers signed. Then nobody can read it any more, and a third
 /// provider comes: that makes the backends anew, and p2 owes signatures as before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_that_was_registered_stays_known_when_other_providers_come() {
-    let (folder, registry) = prepared().await;
-    let strong = free_address();
-    let text = format!(
-        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{}",
-        described(),
-        endpoint("p2", "broker", "encrypt")
-    );
-    let weak = gateway(&folder, "weak", &writable(&text)).await;
-    let (reads, count) = (Arc::new(Mutex::new(strong)), Arc::default());
-    let way = turning(&reads, weak.address(), &count);
-    let offer = ("p2", "sign-encrypt");
-    let p2 = publishing(&folder, registry.address(), offer, strong, way).await;
-    let agreed = Agreed::new(folder, registry, way, "encrypt").await;
-    let read_twice = async || {
-        let before = count.load(Ordering::SeqCst);
-        until("the policy was read", async || {
-            count.load(Ordering::SeqCst) >= before + 2
-        })
-        .await;
-    };
-    read_twice().await;
+    let unsigning = Unsigning::new().await;
+    let agreed = &unsigning.agreed;
+    read_again(&unsigning.count, 2).await;
     // What answers reads now is no description.
-    *reads.lock().expect("it is whole") = backend("<nothing/>");
+    *unsigning.reads.lock().expect("it is whole") = backend("<nothing/>");
     let third = free_address();
     let address = agreed.registry.address();
     let p3 = publishing(&agreed.folder, address, ("p1", "sign"), third, third).await;
@@ -324,7 +329,7 @@ async fn a_policy_that_was_registered_stays_known_when_other_providers_come() {
         backends(agreed.admin, "/fair").await.len() == 3
     })
     .await;
-    read_twice().await;
+    read_again(&unsigning.count, 2).await;
     assert!(!agreed.is_excluded().await);
     agreed.calls(6).await;
     assert!(agreed.is_excluded().await);
@@ -335,7 +340,7 @@ async fn a_policy_that_was_registered_stays_known_when_other_providers_come() {
         Some("signed by nobody, and the registered policy signs answers")
     );
     agreed.broker.abort();
-    drop((p2, p3, weak, agreed.p1, agreed.registry));
+    drop(p3);
 }
 
 /// p1 publishes the access point of p2, which serves a weaker policy. Each has a policy in the
@@ -373,11 +378,7 @@ async fn no_owner_hides_what_another_one_with_the_same_policy_serves() {
         backends(agreed.admin, "/fair").await.len() == 3
     })
     .await;
-    let before = count.load(Ordering::SeqCst);
-    until("the policy was read twice", async || {
-        count.load(Ordering::SeqCst) >= before + 4
-    })
-    .await;
+    read_again(&count, 4).await;
     assert_eq!(agreed.violations("description").await, 0);
     *reads.lock().expect("it is whole") = described();
     until("the provider is excluded", async || {
