@@ -44,6 +44,12 @@ impl Authorities {
             agreements: agreements.cloned(),
         })
     }
+
+    /// Whether a request may have to wait for a store that gateways share.
+    pub(super) fn count_together(&self) -> bool {
+        let agreements = self.agreements.as_ref();
+        agreements.is_some_and(|agreements| agreements.may_ask(&self.route))
+    }
 }
 
 /// Whether roles let a request through that was opened, and under which agreement it is. Where

@@ -151,6 +151,9 @@ async fn prepare(
     let observed = Arc::clone(&reporter.observed);
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let authorities = Authorities::of(exchange.serving, &exchange.route.name);
+    let counts_together = authorities
+        .as_ref()
+        .is_some_and(Authorities::count_together);
     let room = exchange.reserve();
     let steps = |desk: Desk| async move {
         // Contexts are nothing by themselves: each message in one needs a role. A requester without
@@ -192,7 +195,9 @@ async fn prepare(
         let forward = secure(opened, chosen, said, room, &observed, &desk).await?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
-    let task = Task::new(class, Some(asked), steps).recorded(&reporter.observed);
+    let task = Task::new(class, Some(asked), steps)
+        .asking_beyond_stores(counts_together)
+        .recorded(&reporter.observed);
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
         Stepped::Unready(opened, unready) => {

@@ -186,6 +186,13 @@ impl Agreements {
         all.any(|one| one.agreement.terms().service == route)
     }
 
+    /// Whether somebody may be asked about a request of a route.
+    pub(crate) fn may_ask(&self, route: &str) -> bool {
+        let mut all = self.all.iter().map(|one| one.agreement.terms());
+        self.shared.is_some()
+            && all.any(|terms| terms.service == route && terms.of_client.rate.is_some())
+    }
+
     /// The agreement that lets a request in, by what this gateway alone has counted. `None`: its
     /// client has none that is in force.
     ///

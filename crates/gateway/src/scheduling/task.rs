@@ -69,6 +69,8 @@ pub(crate) struct Task<T> {
 /// Whom the work asks, and what its steps take.
 struct Asked {
     stores: Option<Arc<RouteStores>>,
+    /// Whether it may ask somebody who is none of these stores.
+    beyond_stores: bool,
     class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
@@ -115,6 +117,7 @@ impl<T: Send + 'static> Task<T> {
             work: Work::new(begin),
             asked: Asked {
                 stores,
+                beyond_stores: false,
                 class,
                 pause,
                 waits: Waits::default(),
@@ -126,6 +129,13 @@ impl<T: Send + 'static> Task<T> {
     /// Records for what the work waits in the trace of its message.
     pub(crate) fn recorded(mut self, observed: &Arc<Observed>) -> Self {
         self.asked.observed = Some(Arc::clone(observed));
+        self
+    }
+
+    /// Says whether the work may wait for a server that is none of its stores: it begins only where
+    /// there is room for that.
+    pub(crate) fn asking_beyond_stores(mut self, asks: bool) -> Self {
+        self.asked.beyond_stores = asks;
         self
     }
 
@@ -142,11 +152,7 @@ impl<T: Send + 'static> Task<T> {
         held: H,
     ) -> (Result<T, NotDone>, Option<H>) {
         let Self { work, mut asked } = self;
-        let may_wait = asked
-            .stores
-            .as_ref()
-            .is_some_and(|stores| stores.may_wait());
-        if may_wait && !executor.workers().has_room() {
+        if asked.may_wait() && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
         let asking = match asked.step(executor, None, work).await {
@@ -172,6 +178,12 @@ impl<T: Send + 'static> Task<T> {
 }
 
 impl Asked {
+    /// Whether the work may be away from the workers.
+    fn may_wait(&self) -> bool {
+        let stores = self.stores.as_ref();
+        self.beyond_stores || stores.is_some_and(|stores| stores.may_wait())
+    }
+
     async fn finish<T: Send + 'static>(
         &mut self,
         executor: &Executor,

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 use soapstone_gateway::Running;
+use soapstone_testkit::keys::{self, RSA};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::conversations::metric;
-use crate::secured::secured;
+use crate::secured::{secured, service};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, Redis, post, send, soon};
 
 /// A `redis-server`, and a way to it that holds answers while it is told to.
@@ -209,6 +210,67 @@ async fn messages_at_a_store_count_as_waiting_and_those_beyond_the_queue_are_tol
         send(gateway.address(), post("/shared", further)),
     );
     assert_eq!(again.await.status, StatusCode::OK);
+}
+
+/// A gateway with one worker and one place in its queue. What clients of `/echo` may do is counted
+/// in the store, and its messages have their marks in memory, as those of `/own` have.
+async fn counting_together(folder: &Folder, store: &Store, backend: &Backend) -> Running {
+    folder.write_identity("gateway", &keys::identity("CN=gateway", RSA));
+    folder.write(
+        "gold.toml",
+        "service = \"/echo\"\nuntil = 2999-01-01\nwindow = { calls = 1000 }\n\
+         [client]\nsubject = \"CN=client\"\nrate = \"1/h\"\nburst = 50\n",
+    );
+    let route = |path: &str| {
+        let (service, address) = (service("sign"), backend.address);
+        format!(
+            "[[routes]]\npath = \"{path}\"\nbackends = [{{ url = \"http://{address}/\" }}]\n[routes.inbound]\n{service}"
+        )
+    };
+    let text = format!(
+        "LISTEN\nlimits = {{ workers = 1, queue = 1, per_client = {{ queue = 100 }} }}\n[agreements]\n\
+         files = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
+         identity = {{ key = \"gateway.key.pem\", certificate = \"gateway.cert.pem\" }}\n\
+         store = {{ url = \"redis://{}\", timeout = \"60s\" }}\n{}{}",
+        store.address,
+        route("/echo"),
+        route("/own")
+    );
+    folder.gateway(&text).await
+}
+
+/// The queue bounds what waits for the store of rates, where the route's own stores are in memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_at_the_store_of_rates_count_as_waiting() {
+    let folder = Folder::with_keys();
+    let (store, backend) = (Store::start().await, Backend::echo().await);
+    let gateway = counting_together(&folder, &store, &backend).await;
+    let messages: Vec<Vec<u8>> = (0..2).map(|_| secured(&folder, "sign")).collect();
+    let mut answers = send_all(&gateway, "/echo", &messages);
+    // The worker's and that of the queue.
+    store.holds_answers(2).await;
+    let further: Vec<Vec<u8>> = (0..10).map(|_| secured(&folder, "sign")).collect();
+    let mut refused = send_all(&gateway, "/echo", &further);
+    while let Some(answer) = soon("refusals", refused.join_next()).await {
+        let answer = answer.expect("no panic");
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    assert!(gateway.metrics().contains("reason=\"queue-full\"} 10"));
+    assert_eq!(metric(&gateway, "soapstone_store_waiting").await, 2);
+    let own = send(gateway.address(), post("/own", secured(&folder, "sign")));
+    let own = soon("an answer without the store", own).await;
+    assert_eq!(own.status, StatusCode::OK, "{}", own.body);
+    assert_eq!(*store.held.borrow(), 2);
+    store.let_go();
+    while let Some(answer) = soon("all answers", answers.join_next()).await {
+        assert_eq!(answer.expect("no panic").status, StatusCode::OK);
+    }
+    // They were refused before their marks were taken.
+    for message in further {
+        let again = send(gateway.address(), post("/echo", message));
+        let again = soon("an answer", again).await;
+        assert_eq!(again.status, StatusCode::OK, "{}", again.body);
+    }
 }
 
 /// Waits until the gateway has nothing in hand any more.
