@@ -7,7 +7,9 @@ use soapstone_testkit::envelope;
 
 use crate::support::{Answer, Backend, Said, get, send_over, soon};
 use crate::tls::connect;
-use crate::token_services::{AUDIENCE, USER, WST, ask, assertion, folder, request, services};
+use crate::token_services::{
+    AUDIENCE, USER, WST, ask, assertion, folder, id_of, request, services,
+};
 
 /// Token services that cancel, and services that accept their assertions: one that knows what was
 /// cancelled, and one that does not ask.
@@ -119,12 +121,21 @@ async fn a_service_of_the_process_refuses_what_was_cancelled() {
         }
     });
     let text = text.await;
+    // Whoever has the id of a bearer's assertion may be given the assertion.
+    for token in [&token, &other] {
+        assert!(!text.contains(id_of(token)), "{text}");
+        let said = said.to_string();
+        assert!(!said.contains(id_of(token)), "{said}");
+    }
     let lines = text
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"));
     let mut lines = lines.filter(|line: &Value| line["assertions"][0]["cancelled"] == true);
     let line = lines.next().expect("a line");
     assert_eq!(line["assertions"][0]["subject"], "alice");
+    let id = line["assertions"][0]["id"].as_str().expect("text");
+    assert!(id.starts_with("SHA-256 of "), "{id}");
+    assert!(said.to_string().contains(id), "{said}");
     assert!(lines.next().is_none());
     let stream = connect(case.gateway.address(), b"http/1.1", false).await;
     let metrics = send_over(stream.expect("a handshake"), get("/metrics")).await;

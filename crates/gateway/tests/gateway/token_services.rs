@@ -81,6 +81,14 @@ pub(crate) fn assertion(answer: &Answer) -> String {
     answer.body[from..to].to_owned()
 }
 
+/// The id of an assertion.
+pub(crate) fn id_of(assertion: &str) -> &str {
+    let names = [" ID=\"", " AssertionID=\""];
+    let found = names.iter().find_map(|name| assertion.split_once(name));
+    let (_, rest) = found.expect("it has an id");
+    rest.split_once('"').expect("its end").0
+}
+
 /// Routes of another gateway, which trust the token service.
 fn books(backend: std::net::SocketAddr, mechanism: &str, confirmation: &str) -> String {
     format!(
@@ -297,6 +305,9 @@ async fn a_request_is_answered_once_and_told_in_the_audit_trail() {
     assert_eq!(lines[0]["verdict"], "accepted");
     assert_eq!(lines[0]["sender"], "CN=client");
     assert_eq!(lines[0]["assertions"][0]["subject"], "CN=client");
+    // Its holder shows a key: the id alone is worth nothing.
+    let issued = assertion(&answer);
+    assert_eq!(lines[0]["assertions"][0]["id"], id_of(&issued));
     assert_eq!(lines[0]["assertions"][0]["audience"], AUDIENCE);
     assert_eq!(lines[1]["reason"], "replayed");
     assert_eq!(lines[2]["verdict"], "refused");

@@ -88,7 +88,7 @@ pub struct TokenAnswer {
 pub struct TokenDone {
     /// `issued`, `renewed`, `amended` or `cancelled`.
     pub what: &'static str,
-    /// Which.
+    /// Which. Of a bearer's assertion it is a digest of the id.
     pub identifier: String,
     /// Whose; for a cancelled context nobody's any more. The subject of an assertion.
     pub owner: Option<String>,

@@ -14,8 +14,8 @@ use soapstone_trust::{
     TrustFault,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, Message, OutboundPlan, Outgoing, Rejected, SecureError,
-    SecurityContext, Verified,
+    ContextName, ContextOwner, Envelope, IdDigest, Message, OutboundPlan, Outgoing, Rejected,
+    SecureError, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -369,11 +369,14 @@ struct CarriedOut {
     failed: Option<Rejected>,
 }
 
-/// What became of an assertion.
+/// What became of an assertion. Whoever has the id of a bearer's may be given the assertion.
 fn assertion_done(issued: Issued) -> TokenDone {
     TokenDone {
         what: issued.what,
-        identifier: issued.id,
+        identifier: match issued.is_bearers {
+            true => IdDigest(&issued.id).to_string(),
+            false => issued.id,
+        },
         owner: Some(issued.subject),
         domain: issued.domain,
         audience: Some(issued.audience),

@@ -167,6 +167,9 @@ pub struct Issued {
     pub what: &'static str,
     /// Its id.
     pub id: String,
+    /// Whether it confirms its bearer: whoever is given it for its id may be taken for its
+    /// subject.
+    pub is_bearers: bool,
     /// Whom it is about.
     pub subject: String,
     /// The domain of that name, where it is another issuer's.

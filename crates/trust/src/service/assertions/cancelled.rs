@@ -7,7 +7,7 @@
 //! The one rule: its subject cancels it, or the holder of the key that it names. Who acts for the
 //! subject is neither. What anybody else asks for is refused as a token is that nobody believes.
 
-use soapstone_wss::Assertion;
+use soapstone_wss::{Assertion, ConfirmationMethod};
 
 use super::asked::AssertionRequest;
 use super::rules::Party;
@@ -44,9 +44,13 @@ impl AssertionRequest<'_> {
             self.service.rules.skew,
         );
         let subject = &assertion.subject;
+        let is_bearers = assertion
+            .methods()
+            .any(|method| method == ConfirmationMethod::Bearer);
         let issued = Issued {
             what: "cancelled",
             id: assertion.id.clone(),
+            is_bearers,
             subject: subject.value.clone(),
             domain: subject.other_domain(&assertion.issuer).map(str::to_owned),
             requester: requester.name().to_owned(),

@@ -465,7 +465,8 @@ impl AssertionRequest<'_> {
         answer.unattached = Some(reference);
         answer.lifetime = Some(Lifetime::new(self.now, expires));
         // Every reader of an assertion without a key is its subject.
-        let mut confidential = key_type == KeyType::Bearer;
+        let is_bearers = key_type == KeyType::Bearer;
+        let mut confidential = is_bearers;
         answer.key_type = Some(key_type);
         if let Some(key) = key {
             answer.proof = key.proof;
@@ -478,6 +479,7 @@ impl AssertionRequest<'_> {
             issued: Some(Issued {
                 what,
                 id,
+                is_bearers,
                 subject: subject.party.name().to_owned(),
                 domain: subject.party.domain().map(str::to_owned),
                 requester: requester.name().to_owned(),
