@@ -118,6 +118,62 @@ fn algorithms_beside_a_policy_take_the_place_of_those_of_its_suite() {
     );
 }
 
+/// What a file says of forms that no message of its policy has is passed over by nobody.
+#[test]
+fn forms_of_signatures_and_cipher_text_are_refused_beside_a_policy_without_them() {
+    let encrypted = "<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
+    let (signing, both, neither) = (
+        signed("<sp:Basic256/>", ""),
+        signed("<sp:Basic256/>", encrypted),
+        over_tls("", ""),
+    );
+    let of_signatures = [
+        (
+            "signature.inclusive_prefixes",
+            "signature = { inclusive_prefixes = true }",
+        ),
+        (
+            "signature.str_transform",
+            "signature = { str_transform = true }",
+        ),
+    ];
+    let of_cipher_text = [
+        (
+            "encryption.implied_digest",
+            "encryption = { implied_digest = true }",
+        ),
+        (
+            "encryption.encrypted_header",
+            "encryption = { encrypted_header = false }",
+        ),
+        (
+            "encryption.derivation_info",
+            "encryption = { derivation_info = \"00\" }",
+        ),
+    ];
+    for (policy, given, does) in [
+        (&neither, &of_signatures[..], Some("signs")),
+        (&neither, &of_cipher_text, Some("encrypts")),
+        (&signing, &of_signatures, None),
+        (&signing, &of_cipher_text, Some("encrypts")),
+        (&both, &of_signatures, None),
+        (&both, &of_cipher_text, None),
+    ] {
+        let files = Files::new(policy);
+        for (key, text) in given {
+            let found = files.problems::<soapstone::endpoint::Calling>("", text);
+            match does {
+                Some(does) => {
+                    let expected = format!("`{key}` is given, and nothing {does} messages");
+                    assert!(found.contains(&expected), "{key}: {found}");
+                    assert!(found.contains("change the policy"), "{key}: {found}");
+                }
+                None => assert_eq!(found, "", "{key}"),
+            }
+        }
+    }
+}
+
 /// An asymmetric binding whose keys are written out, and a signed Body.
 fn by_key_values() -> String {
     let token = "<sp:KeyValueToken><wsp:Policy><sp:RsaKeyValue/></wsp:Policy></sp:KeyValueToken>";

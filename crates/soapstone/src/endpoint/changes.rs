@@ -14,7 +14,7 @@ use soapstone_wss::{
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
 use super::suites::NAMES_OF_ALGORITHMS;
-use crate::config::{Located, SecurityConfig, WeakUse};
+use crate::config::{Located, SecurityConfig, SecuritySource, WeakUse};
 
 /// The ends of algorithms that a file gives, of those that there are.
 pub(super) fn retirements(security: &SecurityConfig) -> Vec<Retirement> {
@@ -226,12 +226,12 @@ impl Compiler<'_> {
     }
 
     /// Reports forms of signatures and of cipher text that none of the messages have.
-    pub(super) fn refuse_forms_of_nothing(&mut self, policies: [&Policy; 2]) {
+    pub(super) fn refuse_forms_of_nothing(&mut self, policies: &[&Policy]) {
         let config = self.config;
         let (signature, encryption) = (&config.security.signature, &config.security.encryption);
         let endorses = |policy: &Policy| policy.endorsing().next().is_some();
-        let signs = policies.map(|policy| policy.signature().is_some() || endorses(policy));
-        let encrypts = policies.map(|policy| policy.encryption().is_some());
+        let signs = |policy: &&Policy| policy.signature().is_some() || endorses(policy);
+        let encrypts = |policy: &&Policy| policy.encryption().is_some();
         let seals_inside = config
             .inner
             .as_ref()
@@ -239,8 +239,8 @@ impl Compiler<'_> {
         let flag = |flag: &Option<Located<bool>>| flag.as_ref().map(|flag| flag.place);
         let prefixes = signature.inclusive_prefixes.as_ref();
         let info = encryption.derivation_info.as_ref();
-        let unsigned = !signs.contains(&true);
-        let unsealed = !encrypts.contains(&true);
+        let unsigned = !policies.iter().any(signs);
+        let unsealed = !policies.iter().any(encrypts);
         for (key, place, is_of_nothing, does) in [
             (
                 "signature.str_transform",
@@ -275,7 +275,14 @@ impl Compiler<'_> {
         ] {
             if let Some(place) = place.filter(|_| is_of_nothing) {
                 let message = format!("`{key}` is given, and nothing {does} messages");
-                let hint = "leave it out, or take a mechanism that has such a key";
+                let hint = match &config.security.source.value {
+                    SecuritySource::Mechanism(_) => {
+                        "leave it out, or take a mechanism that has such a key"
+                    }
+                    SecuritySource::Policy(_) => {
+                        "leave it out, or change the policy to have such a key"
+                    }
+                };
                 self.report_with_hint(place, message, hint);
             }
         }

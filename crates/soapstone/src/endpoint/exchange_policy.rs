@@ -159,6 +159,12 @@ impl Compiler<'_> {
         if let SecuritySource::Policy(_) = &source.value {
             self.fill_assertions(&mut agreed, role);
             self.fill_tickets(&agreed);
+            let bootstrap = agreed.bootstrap.iter();
+            let exchanges = agreed.exchanges.iter();
+            let policies = bootstrap
+                .flat_map(|bootstrap| [&bootstrap.request, &bootstrap.response])
+                .chain(exchanges.flat_map(|exchange| [&exchange.request, &exchange.response]));
+            self.refuse_forms_of_nothing(&policies.collect::<Vec<_>>());
         }
         let responder = match role {
             // Many clients: each is answered with its own certificate.
@@ -241,7 +247,7 @@ impl Compiler<'_> {
             Some(_) => Mechanism::None.policy(suite.clone()),
             None => self.answer_policy(&request, mechanism, has_certificate, role)?,
         };
-        self.refuse_forms_of_nothing([&request, &response]);
+        self.refuse_forms_of_nothing(&[&request, &response]);
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
             return Some(EndpointPolicies::by_preset(
