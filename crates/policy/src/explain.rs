@@ -436,6 +436,7 @@ fn reference_in_words(reference: KeyReference) -> &'static str {
         KeyReference::KeyName => "named",
         KeyReference::X509Data => "inside of `ds:X509Data`",
         KeyReference::KeyValue => "named by its public key",
+        KeyReference::RsaKeyValue => "named by its public key, which is one of RSA",
         KeyReference::EncryptedKeySha1 => "named by its SHA-1",
     }
 }

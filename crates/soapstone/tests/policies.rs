@@ -9,7 +9,7 @@ use soapstone::mime::{Attachment, Message};
 use soapstone::{Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
-use soapstone_testkit::keys::{self, RSA};
+use soapstone_testkit::keys::{self, P256, RSA};
 
 const HEAD: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>";
 
@@ -185,6 +185,60 @@ fn by_key_values() -> String {
     let parts = "<sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
     let binding = nest("AsymmetricBinding", &binding.concat());
     format!("{HEAD}{binding}{parts}</wsp:Policy>")
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.11: `sp:RsaKeyValue` is about the kind of the key, whatever the
+/// algorithms beside the policy are.
+#[test]
+fn a_policy_that_wants_rsa_keys_takes_no_others() {
+    let folder = Folder::with_keys(RSA, &["service"]);
+    folder.write_identity("client", &keys::identity("CN=client", P256));
+    let encrypted = "<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
+    let rsa = by_key_values().replace(encrypted, "");
+    folder.write("any.xml", rsa.replace("<sp:RsaKeyValue/>", ""));
+    let endorsing = "<sp:X509Token><wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>";
+    let endorsing = nest("EndorsingSupportingTokens", endorsing);
+    folder.write(
+        "mixed.xml",
+        rsa.replace("<sp:SignedParts>", &format!("{endorsing}<sp:SignedParts>")),
+    );
+    folder.write("rsa.xml", rsa);
+    let endpoint = |own: &str, policy: &str, more: &str| {
+        let text = format!(
+            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
+             trust = {{ pinned = [\"client.cert.pem\", \"service.cert.pem\"] }}\n\
+             security = {{ policy = \"{policy}.xml\", algorithms = {{ signature = [\"rsa-sha256\", \"ecdsa-sha256\"] }} }}\n{more}"
+        );
+        EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None)
+    };
+    let peer = "peer = { certificate = \"service.cert.pem\" }\n";
+    let client = |own: &str, policy: &str| -> Result<Client, Problems> {
+        endpoint(own, policy, peer).and_then(|config| Endpoint::from_config(&config))
+    };
+    // Our own key, when the endpoint is compiled.
+    for policy in ["rsa", "mixed"] {
+        let problems = client("client", policy).expect_err("a key of a curve");
+        let problems = problems.to_string();
+        let expected = "the policy wants an RSA key that is written out (`sp:RsaKeyValue`), found a key of kind EC on P-256";
+        assert!(problems.contains(expected), "{problems}");
+    }
+    client("service", "rsa").unwrap_or_else(|problems| panic!("{problems}"));
+    // That of others, when their message is opened: whatever names it.
+    let written = secured(&client("client", "any").unwrap_or_else(|problems| panic!("{problems}")));
+    assert!(written.contains("<dsig11:ECKeyValue"), "{written}");
+    for (policy, expected) in [("any", None), ("rsa", Some("token-unsupported"))] {
+        let service = endpoint("service", policy, "");
+        let service = service.and_then(|config| Endpoint::from_config(&config));
+        let service: Service = service.unwrap_or_else(|problems| panic!("{problems}"));
+        let replay = ForgetfulReplayCache;
+        let memory = Memory::without_conversations(&replay);
+        let received = service.receive(written.clone().into_bytes(), memory);
+        let refused = received.err().map(|error| match error {
+            ReceiveError::Rejected(rejected) => rejected.name(),
+            other => panic!("{other}"),
+        });
+        assert_eq!(refused, expected, "{policy}");
+    }
 }
 
 /// A certificate of the client's key that has ended.

@@ -1,6 +1,8 @@
 //! With which keys messages are protected, how messages name them, and in which order protection
 //! and header elements stand.
 
+use soapstone_crypto::KeyKind;
+
 use crate::conversation::DerivedKeyPolicy;
 use crate::kerberos::KerberosPolicy;
 use crate::username::PasswordKeyPolicy;
@@ -63,13 +65,15 @@ pub enum KeyReference {
     X509IssuerSerialAndCertificate,
     /// `ds:KeyValue`, or `dsig11:DEREncodedKeyValue`: the public key itself.
     KeyValue,
+    /// The same of an RSA key alone (`sp:RsaKeyValue`; WS-SecurityPolicy 1.3, 5.4.11).
+    RsaKeyValue,
     /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
     /// keys.
     EncryptedKeySha1,
 }
 
 impl KeyReference {
-    /// Every way.
+    /// Every way that configuration files name.
     pub const ALL: [Self; 15] = [
         Self::Direct,
         Self::PkiPath,
@@ -104,7 +108,7 @@ impl KeyReference {
             Self::X509Ski => "x509-ski",
             Self::X509IssuerSerial => "x509-issuer-serial",
             Self::X509IssuerSerialAndCertificate => "x509-issuer-serial-certificate",
-            Self::KeyValue => "key-value",
+            Self::KeyValue | Self::RsaKeyValue => "key-value",
             Self::EncryptedKeySha1 => "encrypted-key-sha1",
         }
     }
@@ -123,6 +127,16 @@ impl KeyReference {
                 | Self::IssuerSerialAndCertificate
                 | Self::X509IssuerSerialAndCertificate
         )
+    }
+
+    /// Whether it is the public key itself.
+    pub const fn is_written_out(self) -> bool {
+        matches!(self, Self::KeyValue | Self::RsaKeyValue)
+    }
+
+    /// Whether it can name a key of this kind.
+    pub const fn fits(self, key: KeyKind) -> bool {
+        !matches!(self, Self::RsaKeyValue) || matches!(key, KeyKind::Rsa { .. })
     }
 
     /// Whether it names a certificate, and not a symmetric key.
@@ -154,6 +168,7 @@ impl KeyReference {
             | Self::X509IssuerSerial
             | Self::X509IssuerSerialAndCertificate
             | Self::KeyValue
+            | Self::RsaKeyValue
             | Self::EncryptedKeySha1 => false,
         }
     }

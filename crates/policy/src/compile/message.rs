@@ -378,7 +378,7 @@ impl Message<'_> {
     pub(super) fn certificate(&self, token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
         let binding = self.requirements.binding.as_ref().map(Binding::properties);
         let protects = binding.is_some_and(|properties| properties.protect_tokens);
-        if protects && matches!(token.kind, TokenKind::KeyValue) {
+        if protects && matches!(token.kind, TokenKind::KeyValue { .. }) {
             let reason = "a key that is written out is no token that a signature could cover: leave sp:ProtectTokens out";
             problems.push(refused(token, reason));
             return false;
@@ -394,7 +394,7 @@ impl Message<'_> {
     /// Whether this message carries the token itself. A key that is written out stands in the
     /// references to it, whatever its inclusion says.
     pub(super) fn carries(&self, token: &Token) -> bool {
-        if matches!(token.kind, TokenKind::KeyValue) {
+        if matches!(token.kind, TokenKind::KeyValue { .. }) {
             return false;
         }
         match self.direction {

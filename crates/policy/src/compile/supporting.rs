@@ -116,7 +116,7 @@ impl Message<'_> {
                             "a certificate that signs nothing proves nothing: let it endorse";
                         problems.push(refused(token, reason));
                     }
-                    TokenKind::KeyValue => {
+                    TokenKind::KeyValue { .. } => {
                         let reason = "a key that signs nothing proves nothing: let it endorse";
                         problems.push(refused(token, reason));
                     }
@@ -515,7 +515,7 @@ impl Message<'_> {
             return;
         }
         let reference = endorsing.key.reference();
-        let is_inside = reference.holds_certificate() || reference == KeyReference::KeyValue;
+        let is_inside = reference.holds_certificate() || reference.is_written_out();
         if is_inside && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;

@@ -26,7 +26,7 @@ pub(super) fn refused(token: &Token, reason: &'static str) -> PolicyProblem {
 pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
     let form = match &token.kind {
         TokenKind::X509 { form } => form,
-        TokenKind::KeyValue => return key_value(token, problems),
+        TokenKind::KeyValue { .. } => return key_value(token, problems),
         _ => {
             problems.push(refused(token, why_not(token)));
             return false;
@@ -302,7 +302,7 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         }
         (TokenKind::Https { .. }, _) => "HTTPS protects connections, not messages",
         (TokenKind::X509 { .. }, _) => "a certificate cannot be used for this",
-        (TokenKind::KeyValue, _) => "a key that is written out cannot be used for this",
+        (TokenKind::KeyValue { .. }, _) => "a key that is written out cannot be used for this",
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
             "a security context protects messages in a symmetric binding, or endorses them"
         }
@@ -321,8 +321,10 @@ pub(super) fn reference(
     wss: Option<&Wss>,
     problems: &mut Vec<PolicyProblem>,
 ) -> KeyReference {
-    if matches!(token.kind, TokenKind::KeyValue) {
-        return KeyReference::KeyValue;
+    match token.kind {
+        TokenKind::KeyValue { rsa: true } => return KeyReference::RsaKeyValue,
+        TokenKind::KeyValue { rsa: false } => return KeyReference::KeyValue,
+        _ => {}
     }
     let demanded = |demand: ReferenceDemand| token.references.contains(&demand);
     if demanded(ReferenceDemand::External) {

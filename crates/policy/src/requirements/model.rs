@@ -276,7 +276,10 @@ pub enum TokenKind {
         form: Option<KerberosForm>,
     },
     /// `sp:KeyValueToken` (5.4.11): a key that is written out in the references to it.
-    KeyValue,
+    KeyValue {
+        /// Whether it has to be an RSA key.
+        rsa: bool,
+    },
     /// A kind that is read and not supported: Rel, SpnegoContext.
     Other,
 }
@@ -284,7 +287,7 @@ pub enum TokenKind {
 impl TokenKind {
     /// Whether it is a certificate, or the key of one that the endpoint knows.
     pub(crate) fn is_certificate(&self) -> bool {
-        matches!(self, Self::X509 { .. } | Self::KeyValue)
+        matches!(self, Self::X509 { .. } | Self::KeyValue { .. })
     }
 
     /// Whether it is an assertion of SAML, wherever that comes from.

@@ -67,7 +67,7 @@ impl Token {
                 client_certificate: https_attribute(assertion, problems),
                 authentication: None,
             },
-            KEY_VALUE => TokenKind::KeyValue,
+            KEY_VALUE => TokenKind::KeyValue { rsa: false },
             other if OTHERS.contains(&other) => TokenKind::Other,
             _ => {
                 problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
@@ -234,7 +234,10 @@ impl TokenKind {
                     problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
                 }
             }
-            Self::KeyValue => return local == "RsaKeyValue",
+            Self::KeyValue { rsa } => match local {
+                "RsaKeyValue" => *rsa = true,
+                _ => return false,
+            },
             Self::Issued(_) => return false,
             // The token as a whole is refused later.
             Self::Other => {}

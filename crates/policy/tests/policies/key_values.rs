@@ -28,16 +28,21 @@ fn messages_name_the_keys_of_an_asymmetric_binding_by_their_values() {
         let found = agreement(&policy);
         for message in [&found.request, &found.response] {
             let signature = message.signature().expect("a signature");
-            assert_eq!(signature.reference, KeyReference::KeyValue);
+            assert_eq!(signature.reference, KeyReference::RsaKeyValue);
             let encryption = message.encryption().expect("encryption");
-            assert_eq!(encryption.reference, KeyReference::KeyValue);
+            assert_eq!(encryption.reference, KeyReference::RsaKeyValue);
             assert!(!message.introduces_certificate());
         }
     }
+    // Keys of any kind, where the policy says no more.
+    let any = token("KeyValueToken", "Never", "");
+    let found = agreement(&format!("{}{SIGNED_BODY}", both(&any, &any, ""))).request;
+    let signature = found.signature().expect("a signature");
+    assert_eq!(signature.reference, KeyReference::KeyValue);
     let symmetric = symmetric(&key_value("Never", ""), &suite("Basic256"));
     let found = agreement(&format!("{symmetric}{SIGNED_BODY}")).request;
     let signature = found.signature().expect("a signature");
-    assert_eq!(signature.reference, KeyReference::KeyValue);
+    assert_eq!(signature.reference, KeyReference::RsaKeyValue);
 }
 
 #[test]
@@ -52,7 +57,7 @@ fn a_key_that_is_written_out_endorses() {
         let mut references = found.endorsing().map(|one| one.key.reference());
         let signs = found.signature().map(|signature| signature.reference);
         let endorses = references.next().or(signs);
-        assert_eq!(endorses, Some(KeyReference::KeyValue), "{binding}");
+        assert_eq!(endorses, Some(KeyReference::RsaKeyValue), "{binding}");
     }
 }
 

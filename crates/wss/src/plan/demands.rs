@@ -4,12 +4,12 @@
 //! demands and never a policy.
 
 use jiff::Timestamp;
-use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_crypto::{KeyKind, SignatureAlgorithm, SignatureFamily};
 use soapstone_xml::Element;
 
 use super::key_source::KeySource;
 use crate::attachments::AttachmentDemands;
-use crate::binding::{KeyBinding, Layout, ProtectionOrder};
+use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
@@ -92,6 +92,8 @@ pub(crate) struct Demands {
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
+    /// Which keys that sign have to be of RSA.
+    rsa_keys: RsaKeys,
     /// Whether several signatures may prove the parts of a message.
     pub(crate) several_signatures: bool,
     /// The items of the header that are not read, by namespace and local name.
@@ -142,6 +144,37 @@ pub(crate) enum CertificateRole {
     Endorsing,
     /// It endorses if it covers a signature.
     ByCoverage,
+}
+
+/// The private keys that have to be of RSA, of those that sign (`sp:RsaKeyValue`; WS-SecurityPolicy
+/// 1.3, 5.4.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RsaKeys {
+    /// None.
+    Free,
+    /// Those that are written out: other signatures are made with certificates of any kind.
+    WrittenOut,
+    /// Each, however it is named.
+    Each,
+}
+
+impl RsaKeys {
+    fn of(policy: &Policy) -> Self {
+        let signature = policy.signature();
+        let signature = signature.filter(|one| one.key == KeyBinding::Certificate);
+        let endorsing = policy.endorsing_beside();
+        let endorsing = endorsing.filter(|token| token.key.kind() == KeyBinding::Certificate);
+        let references = signature.iter().map(|one| one.reference);
+        let references = references.chain(endorsing.map(|token| token.key.reference()));
+        let wanted: Vec<bool> = references
+            .map(|reference| reference == KeyReference::RsaKeyValue)
+            .collect();
+        match (wanted.contains(&true), wanted.contains(&false)) {
+            (false, _) => Self::Free,
+            (true, true) => Self::WrittenOut,
+            (true, false) => Self::Each,
+        }
+    }
 }
 
 /// The demands of endorsing signatures.
@@ -278,6 +311,7 @@ impl Demands {
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
+            rsa_keys: RsaKeys::of(policy),
             several_signatures: policy.parts.several_signatures,
             ignored: header.ignored.clone(),
             retirements: policy.retirements.clone(),
@@ -299,6 +333,15 @@ impl Demands {
     pub(crate) fn ignores(&self, item: Element<'_>) -> bool {
         let mut ignored = self.ignored.iter();
         ignored.any(|(namespace, local)| item.is(namespace, local))
+    }
+
+    /// Whether a key of this kind may sign, which is written out or named otherwise.
+    pub(crate) fn accepts_signing_key(&self, key: KeyKind, is_written_out: bool) -> bool {
+        match self.rsa_keys {
+            RsaKeys::Free => true,
+            RsaKeys::WrittenOut if !is_written_out => true,
+            RsaKeys::WrittenOut | RsaKeys::Each => KeyReference::RsaKeyValue.fits(key),
+        }
     }
 
     /// The user of messages.

@@ -80,6 +80,13 @@ fn name_certificate(reference: KeyReference, covers_token: bool, problems: &mut 
     problems.push(PlanProblem::Reference { reference, problem });
 }
 
+/// Notes that a key is not of the kind that a reference can name.
+fn name_key(reference: KeyReference, key: KeyKind, problems: &mut Vec<PlanProblem>) {
+    if !reference.fits(key) {
+        problems.push(PlanProblem::ReferenceDoesNotFit { reference, key });
+    }
+}
+
 /// Notes that `field` is needed where it is empty.
 fn need<T>(
     found: &Option<T>,
@@ -176,6 +183,11 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         );
     }
     endorsers.truncate(wanted);
+    let by_certificate = policy.endorsing_beside().filter(is_by_certificate);
+    let beside = endorsers.iter().skip(usize::from(signs_too));
+    for (token, identity) in by_certificate.zip(beside) {
+        name_key(token.key.reference(), identity.key().kind(), problems);
+    }
     if policy.same_endorser && keys.endorsing.is_empty() {
         endorsers = endorsers.repeat(wanted);
     } else if !endorsers.is_empty() {
@@ -283,7 +295,11 @@ impl InboundPlan {
                 purpose,
                 &mut problems,
             );
+            let encryption = policy.encryption().map(|encryption| encryption.reference);
             for identity in keys.decrypting() {
+                if let Some(reference) = encryption {
+                    name_key(reference, identity.key().kind(), &mut problems);
+                }
                 fit(
                     &policy,
                     identity.key().kind(),
@@ -373,6 +389,9 @@ impl OutboundPlan {
                         identity.and_then(|identity| fitting(&policy, identity, &mut problems));
                     let covers_token = signature.parts.contains(&Part::Token);
                     name_certificate(signature.reference, covers_token, &mut problems);
+                    if let Some(identity) = &signer {
+                        name_key(signature.reference, identity.key().kind(), &mut problems);
+                    }
                 }
                 KeyBinding::Shared => {
                     need(
@@ -413,6 +432,12 @@ impl OutboundPlan {
                             "encrypt",
                             &mut problems,
                         );
+                    }
+                    if let Some(peer) = &keys.peer
+                        && encryption.recipient != Recipient::Requester
+                    {
+                        let kind = peer.public_key().kind();
+                        name_key(encryption.reference, kind, &mut problems);
                     }
                     if !encryption.reference.names_certificates() {
                         let problem =
@@ -456,6 +481,13 @@ impl OutboundPlan {
                 "wrap session keys to it",
                 &mut problems,
             );
+            let kind = keys.peer.as_ref().map(|peer| peer.public_key().kind());
+            let reference = policy.signature().map(|signature| signature.reference);
+            let reference =
+                reference.or(policy.encryption().map(|encryption| encryption.reference));
+            if let (Some(reference), Some(kind)) = (reference, kind) {
+                name_key(reference, kind, &mut problems);
+            }
         }
         if policy.hides_assertion() {
             need(

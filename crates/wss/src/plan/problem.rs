@@ -70,6 +70,13 @@ pub enum PlanProblem {
         /// Why not.
         problem: &'static str,
     },
+    /// A way to name keys that is for keys of another kind.
+    ReferenceDoesNotFit {
+        /// The way.
+        reference: KeyReference,
+        /// Kind of the key.
+        key: KeyKind,
+    },
     /// Demands that do not go together.
     Combination {
         /// Why not.
@@ -140,6 +147,10 @@ impl fmt::Display for PlanProblem {
             Self::Reference { reference, problem } => {
                 write!(out, "key reference `{}` {problem}", reference.name())
             }
+            Self::ReferenceDoesNotFit { key, .. } => write!(
+                out,
+                "the policy wants an RSA key that is written out (`sp:RsaKeyValue`), found a key of kind {key}"
+            ),
             Self::Combination { problem } | Self::HeaderOrderUnfit { problem } => {
                 out.write_str(problem)
             }

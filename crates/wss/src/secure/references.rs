@@ -95,7 +95,9 @@ pub(super) fn write_certificate(
         KeyReference::X509IssuerSerialAndCertificate => {
             return write::x509_issuer_serial_and_certificate(certificate, out);
         }
-        KeyReference::KeyValue => return write_key_value(certificate.public_key(), out),
+        KeyReference::KeyValue | KeyReference::RsaKeyValue => {
+            return write_key_value(certificate.public_key(), out);
+        }
         _ => {}
     }
     let path = reference == KeyReference::PkiPath;
@@ -137,6 +139,7 @@ pub(super) fn write_certificate(
         | KeyReference::X509IssuerSerial
         | KeyReference::X509IssuerSerialAndCertificate
         | KeyReference::KeyValue
+        | KeyReference::RsaKeyValue
         | KeyReference::EncryptedKeySha1 => write::x509_issuer_serial(certificate, out),
     }
     put(&[REFERENCE_END], out);
