@@ -43,6 +43,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("wcf", "R5620", AES_192),
     ("wss4j", "R5620", AES_192),
     (
+        "wse-php",
+        "R5205",
+        "the certificate stands behind the signature that refers to it",
+    ),
+    (
         "zeep",
         "R5205",
         "the certificate stands behind the signature that refers to it",

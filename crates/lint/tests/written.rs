@@ -88,6 +88,16 @@ const OF_OTHERS: &[(&str, &str, &str)] = &[
     ("wcf", "R3070", "Mono's WCF leaves the EncodingType out"),
     ("wcf", "R5218", "Mono's WCF leaves the ValueType out"),
     ("zeep", "R5205", "zeep puts the token behind the signature"),
+    (
+        "wse-php",
+        "R5205",
+        "wse-php puts the token behind the signature, if the caller signs first",
+    ),
+    (
+        "wse-php",
+        "bp-action",
+        "the messages that are secured name their receiver alone",
+    ),
     ("wss4j", "R5620", "suites with AES-192"),
     ("wcf", "R5620", "suites with AES-192"),
     ("metro", "R5620", "suites with AES-192"),

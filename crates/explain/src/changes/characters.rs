@@ -134,6 +134,20 @@ pub(super) fn escapes(changes: &mut Vec<Change>) {
     ] {
         changes.push(replacing("escaping", says, what, by));
     }
+    changes.push(Change::new(
+        "escaping",
+        "character references that are escaped, such as `&amp;amp;` or `&amp;lt;`, not escaped",
+        |form| {
+            let names = ["amp;", "lt;", "gt;", "quot;", "apos;", "#"];
+            let mut changed: Option<Vec<u8>> = None;
+            for name in names {
+                let (twice, once) = (format!("&amp;{name}"), format!("&{name}"));
+                let so_far = changed.as_deref().unwrap_or(form);
+                changed = replaced(so_far, twice.as_bytes(), once.as_bytes()).or(changed);
+            }
+            changed
+        },
+    ));
     for (says, what, by) in [
         ("`&quot;` written as `&#34;`", &b"&quot;"[..], &b"&#34;"[..]),
         ("`&amp;` written as `&#38;`", b"&amp;", b"&#38;"),

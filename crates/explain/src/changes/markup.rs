@@ -170,16 +170,16 @@ pub(super) fn algorithms(form: &[u8], changes: &mut Vec<Change>) {
             for to in families[0].iter().filter(|to| *to != from) {
                 let by = format!("{element} Algorithm=\"{to}\"").into_bytes();
                 let written = written.clone();
-                changes.push(
-                    Change::new(
-                        "algorithm-renamed",
-                        format!(
-                            "the canonicalization `{to}` of {says} named in the place of `{from}`"
-                        ),
-                        move |form| replaced(form, &written, &by),
-                    )
-                    .alone(),
+                let change = Change::new(
+                    "algorithm-renamed",
+                    format!("the canonicalization `{to}` of {says} named in the place of `{from}`"),
+                    move |form| replaced(form, &written, &by),
                 );
+                // The one that was named then was used as well.
+                changes.push(match element {
+                    "CanonicalizationMethod" => change,
+                    _ => change.alone(),
+                });
             }
         }
     }

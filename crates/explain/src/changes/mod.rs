@@ -7,6 +7,7 @@
 mod characters;
 mod markup;
 mod namespaces;
+mod order;
 mod soap;
 mod space;
 
@@ -38,8 +39,11 @@ pub(crate) fn all(form: &[u8], scope: Scope<'_>) -> Vec<Change> {
     characters::encodings(&mut changes);
     if scope.signed_info {
         markup::algorithms(form, &mut changes);
+        order::references(form, &mut changes);
     }
     namespaces::renamed(form, &mut changes);
     characters::digests_of_digests(&mut changes);
+    order::instructions(form, &mut changes);
+    order::neighbours(form, &mut changes);
     changes
 }

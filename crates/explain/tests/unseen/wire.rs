@@ -122,6 +122,38 @@ pub(crate) fn broken() -> Vec<Changed> {
     add("letters and accents apart", "unicode-form", &|it| {
         it.replace('ü', "u\u{308}")
     });
+    add("one reference escaped twice", "escaping", &|it| {
+        it.replace("7 &gt; 5", "7 &amp;gt; 5")
+    });
+    add("marked by an editor", "processing-instruction", &|it| {
+        it.replace("<q:city>", "<?editor position=\"1\"?><q:city>")
+    });
+    add("elements in another order", "element-order", &|it| {
+        let (start, rest) = it.split_once("<q:city>").expect("a city");
+        let (city, rest) = rest.split_once("</q:city>").expect("its end");
+        let rest = rest.replacen("</q:row>", &format!("</q:row><q:city>{city}</q:city>"), 1);
+        [start, &rest].concat()
+    });
+    add("references in another order", "reference-order", &|it| {
+        let end = "</ds:Reference>";
+        let start = it.find("<ds:Reference ").expect("a reference");
+        let (references, _) = it[start..].rsplit_once(end).expect("its end");
+        let mut ordered: Vec<&str> = references.split(end).collect();
+        ordered.reverse();
+        let ordered = ordered.join(end);
+        it.replacen(references, &ordered, 1)
+    });
+    add(
+        "another canonicalization of the signature",
+        "canonicalization algorithm-renamed",
+        &|it| {
+            it.replacen(
+                "CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"",
+                "CanonicalizationMethod Algorithm=\"http://www.w3.org/TR/2001/REC-xml-c14n-20010315\"",
+                1,
+            )
+        },
+    );
     all
 }
 

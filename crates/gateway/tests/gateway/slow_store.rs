@@ -263,7 +263,8 @@ async fn messages_at_the_store_of_rates_count_as_waiting() {
     assert_eq!(*store.held.borrow(), 2);
     store.let_go();
     while let Some(answer) = soon("all answers", answers.join_next()).await {
-        assert_eq!(answer.expect("no panic").status, StatusCode::OK);
+        let answer = answer.expect("no panic");
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     }
     // They were refused before their marks were taken.
     for message in further {
