@@ -227,6 +227,11 @@ impl Exchange<'_> {
         self.connection.client.turn(self.shares(), workers).await
     }
 
+    /// The same for the answer to a request that was let in.
+    pub(super) async fn turn_of_answer(&self) -> Option<Turn> {
+        self.connection.client.turn_of_answer(self.shares()).await
+    }
+
     /// Notes that a message of the client was refused.
     pub(crate) fn note_refused(&self) {
         self.connection.client.refused(self.shares());

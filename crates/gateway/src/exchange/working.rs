@@ -28,7 +28,12 @@ pub(super) async fn work<T: Send + 'static>(
     reservation: &mut Reservation,
     message: Message,
 ) -> Result<T, Response<Reply>> {
-    let Some(turn) = reporter.exchange.turn().await else {
+    let exchange = reporter.exchange;
+    let turn = match message {
+        Message::Request => exchange.turn().await,
+        Message::Response => exchange.turn_of_answer().await,
+    };
+    let Some(turn) = turn else {
         let detail = "the client has its share of the messages that wait".to_owned();
         return Err(reporter.fail(version, Cause::Busy, "client-queue", detail));
     };

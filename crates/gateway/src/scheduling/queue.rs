@@ -47,6 +47,7 @@ pub(crate) struct Away(Arc<WorkQueue>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coming {
     New,
+    /// It goes on, or is about an answer.
     Back,
 }
 

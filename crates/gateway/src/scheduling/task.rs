@@ -71,6 +71,8 @@ struct Asked {
     stores: Option<Arc<RouteStores>>,
     /// Whether it may ask somebody who is none of these stores.
     beyond_stores: bool,
+    /// Whether its message was let in before.
+    is_answer: bool,
     class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
@@ -118,6 +120,7 @@ impl<T: Send + 'static> Task<T> {
             asked: Asked {
                 stores,
                 beyond_stores: false,
+                is_answer: false,
                 class,
                 pause,
                 waits: Waits::default(),
@@ -129,6 +132,13 @@ impl<T: Send + 'static> Task<T> {
     /// Records for what the work waits in the trace of its message.
     pub(crate) fn recorded(mut self, observed: &Arc<Observed>) -> Self {
         self.asked.observed = Some(Arc::clone(observed));
+        self
+    }
+
+    /// Says that the work is about the answer to a request that was let in. The backend has done
+    /// what was asked of it: no want of room refuses the answer, and new work comes behind it.
+    pub(crate) fn of_answer(mut self) -> Self {
+        self.asked.is_answer = true;
         self
     }
 
@@ -152,7 +162,7 @@ impl<T: Send + 'static> Task<T> {
         held: H,
     ) -> (Result<T, NotDone>, Option<H>) {
         let Self { work, mut asked } = self;
-        if asked.may_wait() && !executor.workers().has_room() {
+        if !asked.is_answer && asked.may_wait() && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
         let asking = match asked.step(executor, None, work).await {
@@ -221,6 +231,7 @@ impl Asked {
             WorkClass::Blocking
         };
         let done = match away {
+            None if self.is_answer => executor.workers().run_next(class, job).await?,
             None => executor.workers().run(class, job).await?,
             Some(away) => executor.workers().resume(away, class, job).await?,
         };

@@ -142,6 +142,20 @@ impl Workers {
         self.run_as(Coming::New, class, job).await
     }
 
+    /// The same for work that is about a message which was let in before: it has its turn before
+    /// new work, and no queue is too full for it. As much of it waits as there are such messages.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDone::Failed`].
+    pub(crate) async fn run_next<F, T>(&self, class: WorkClass, job: F) -> Result<Done<T>, NotDone>
+    where
+        F: FnOnce(&mut Buffers) -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.run_as(Coming::Back, class, job).await
+    }
+
     /// The same for work that was [`Away`].
     ///
     /// # Errors
@@ -157,7 +171,7 @@ impl Workers {
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.run_as(Coming::Back, class, job).await
+        self.run_next(class, job).await
     }
 
     async fn run_as<F, T>(
@@ -316,11 +330,14 @@ mod tests {
         };
         let new = queued(workers.run(WorkClass::Blocking, telling("new"))).await;
         let back = queued(workers.resume(&first, WorkClass::Blocking, telling("back"))).await;
-        assert_eq!(workers.waiting(), 2, "it finds a place in a full queue");
+        let answer = queued(workers.run_next(WorkClass::Blocking, telling("answer"))).await;
+        assert_eq!(workers.waiting(), 3, "they find places in a full queue");
         drop(release);
         new.await.map(|_| ()).expect("it is done");
         back.await.map(|_| ()).expect("it is done");
-        assert_eq!(observed.try_iter().collect::<Vec<_>>(), ["back", "new"]);
+        answer.await.map(|_| ()).expect("it is done");
+        let observed: Vec<_> = observed.try_iter().collect();
+        assert_eq!(observed, ["back", "answer", "new"]);
         drop(first);
         workers.all_back().await;
         blocked.await.expect("no panic");

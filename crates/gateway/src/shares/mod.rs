@@ -212,6 +212,15 @@ impl Client {
     /// A message in work, once it is its turn; `None` where its share of the queue is full.
     pub(crate) async fn turn(self: &Arc<Self>, shares: &Shares, workers: usize) -> Option<Turn> {
         let most = shares.queue.saturating_add(workers) as u64;
+        self.turn_within(most, shares).await
+    }
+
+    /// The same for an answer, whose request had its share: it is refused no more.
+    pub(crate) async fn turn_of_answer(self: &Arc<Self>, shares: &Shares) -> Option<Turn> {
+        self.turn_within(u64::MAX, shares).await
+    }
+
+    async fn turn_within(self: &Arc<Self>, most: u64, shares: &Shares) -> Option<Turn> {
         let held = self.hold(|client| &client.in_work, most)?;
         let is_patient = shares
             .refused
@@ -354,6 +363,7 @@ mod tests {
         let one = client.turn(&shares(), 1).await.expect("a worker");
         let _other = client.turn(&shares(), 1).await.expect("a place");
         assert!(client.turn(&shares(), 1).await.is_none());
+        assert!(client.turn_of_answer(&shares()).await.is_some());
         drop(one);
         assert!(client.turn(&shares(), 1).await.is_some());
     }
