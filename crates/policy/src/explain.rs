@@ -384,6 +384,9 @@ fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Reci
                 Some(Recipient::Requester) => format!(
                     "a fresh key, wrapped to the certificate that signed the request, which is {named}"
                 ),
+                Some(Recipient::Holder) => format!(
+                    "a fresh key, wrapped to the certificate that signed the request, which is named by the request's assertion, or else is {named}"
+                ),
             }
         }
         KeyBinding::Shared => "the shared key".to_owned(),

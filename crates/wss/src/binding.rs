@@ -189,6 +189,19 @@ pub enum Recipient {
     Peer,
     /// Whoever signed the request: for a service with many clients.
     Requester,
+    /// The holder of the assertion of the request, whom answers name by the assertion: it is their
+    /// token, and no answer has it (WS-SecurityPolicy 1.3, 5.1.1). Without one, as `Requester`.
+    Holder,
+}
+
+impl Recipient {
+    /// Whether the request says who it is.
+    pub(crate) const fn is_of_request(self) -> bool {
+        match self {
+            Self::Peer => false,
+            Self::Requester | Self::Holder => true,
+        }
+    }
 }
 
 /// Order of protection of parts that are signed and encrypted (WS-SecurityPolicy 1.3, 6.3).
@@ -332,11 +345,13 @@ impl Binding {
 }
 
 impl Binding {
-    /// Wraps session keys to the certificate of another recipient.
+    /// Wraps session keys to the certificate of another recipient. The holder of an assertion is a
+    /// requester already, and stays the holder.
     pub fn wrap_to(&mut self, wanted: Recipient) {
         if let Self::Asymmetric(binding) = self
             && let Some(encryption) = &mut binding.encryption
             && let EncryptionKey::Certificate { recipient, .. } = &mut encryption.key
+            && (*recipient, wanted) != (Recipient::Holder, Recipient::Requester)
         {
             *recipient = wanted;
         }

@@ -11,6 +11,7 @@ use soapstone_xml::{Canonicalization, NodeId};
 
 use crate::attachments::Coverage;
 use crate::conversation::{ContextName, ContextOwner};
+use crate::facts::HeldAssertion;
 use crate::freshness::Freshness;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
 use crate::part::Extent;
@@ -433,6 +434,17 @@ impl Evidence {
         signatures.find_map(|one| match &one.signer {
             Signer::Holder { certificate, .. } => certificate.as_ref(),
             _ => None,
+        })
+    }
+
+    /// The assertion whose holder has signed the message, where it names a certificate.
+    pub(crate) fn held(&self) -> Option<HeldAssertion> {
+        let certificate = self.holder()?.clone();
+        let assertion = &self.assertion.as_ref()?.assertion;
+        Some(HeldAssertion {
+            version: assertion.version,
+            id: assertion.id.clone(),
+            certificate,
         })
     }
 }

@@ -337,10 +337,11 @@ impl Message<'_> {
         recipient: Recipient,
         problems: &mut Vec<PolicyProblem>,
     ) -> EncryptionToken {
-        let reference = match token.kind {
-            // An answer has no assertion to name.
-            TokenKind::Saml { .. } | TokenKind::Issued(_) => KeyReference::IssuerSerial,
-            _ => self.name(token, problems),
+        // An answer has no assertion. It names that of its request, or else the certificate.
+        let (reference, recipient) = match (token.kind.is_assertion(), recipient) {
+            (true, Recipient::Requester) => (KeyReference::IssuerSerial, Recipient::Holder),
+            (true, _) => (KeyReference::IssuerSerial, recipient),
+            (false, _) => (self.name(token, problems), recipient),
         };
         EncryptionToken {
             key: EncryptionKey::Certificate {

@@ -3,7 +3,7 @@
 
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, ConfirmationMethod, DerivedKeyForm, EncryptedPart,
-    HolderUse, KeyBinding, KeyReference, MessageSignature, Part, Policy, SamlVersion,
+    HolderUse, KeyBinding, KeyReference, MessageSignature, Part, Policy, Recipient, SamlVersion,
 };
 
 use crate::refusals::not_supported;
@@ -74,9 +74,12 @@ fn the_holder_of_an_assertion_signs_as_the_initiator() {
     let signature = found.request.signature();
     let MessageSignature { parts, .. } = signature.expect("a signature");
     assert!(parts.contains(&Part::Token));
-    // The answer is encrypted to whoever signed, by a name that needs no assertion.
+    // The answer is encrypted to the holder, by a name of the assertion that the request had.
     let encryption = found.response.encryption().expect("an encryption");
-    assert_eq!(encryption.reference, KeyReference::IssuerSerial);
+    assert_eq!(
+        (encryption.reference, encryption.recipient),
+        (KeyReference::IssuerSerial, Recipient::Holder)
+    );
     assert_eq!(found.response.assertion(), None);
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use soapstone::Service;
 use soapstone::endpoint::{AssertionErrand, AssertionFetcher, Serving};
 use soapstone::wss::names;
+use soapstone::{Arrived, Client, Service};
 use soapstone_testkit::assertion::{Assertion, ID};
 use soapstone_testkit::envelope::{SOAP11, with_header};
 use soapstone_testkit::{Folder, keys};
 
 use super::{
-    BEARERS, PROVING_CLIENT, SERVICE, endpoint, endpoints, exchange, exchange_with, memory,
-    of_alice, of_alices_secret,
+    BEARERS, CLIENT, PROVING_CLIENT, SERVICE, endpoint, endpoints, exchange_with, memory, of_alice,
+    of_alices_secret, plain,
 };
 
 const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
@@ -64,7 +64,7 @@ fn a_policy_file_has_the_holder_of_an_assertion_sign() {
     );
     folder.write("policy.xml", policy);
     let security = "[security]\npolicy = \"policy.xml\"\nsha256_suites = \"sha256\"\n";
-    exchange(&folder, security);
+    answers_name_the_assertion(&folder, security);
     let told = |text: String| endpoints::problems::<Serving>(&folder, &text);
     let bearers = SERVICE.replace("holder-of-key", "bearer");
     let expected = "the policy has the holder of the assertion sign, or show its key by the connection, and `confirmation` does not name it";
@@ -75,6 +75,32 @@ fn a_policy_file_has_the_holder_of_an_assertion_sign() {
     let identity = &SERVICE[SERVICE.find("[identity]").unwrap()..];
     let expected = "the policy wants an assertion, and nothing is said of one";
     assert!(told(format!("{identity}{security}")).contains(expected));
+}
+
+/// WS-SecurityPolicy 1.3, 5.1.1: the initiator's token is in no answer, and answers name it. The
+/// client opens what is for the holder of its own assertion, and no other.
+fn answers_name_the_assertion(folder: &Folder, security: &str) {
+    let client: Client = endpoint(folder, &format!("{CLIENT}{security}"));
+    let service: Service = endpoint(folder, &format!("{SERVICE}{security}"));
+    let secured = client.secure(plain()).unwrap();
+    let arrived = service.receive(secured.bytes, memory()).unwrap();
+    let Arrived::Message(opened) = arrived else {
+        panic!("a message");
+    };
+    let answer = service.answer(plain(), &opened.receipt).unwrap();
+    let answer = String::from_utf8(answer.bytes).unwrap();
+    let (_, key) = answer.split_once("<xenc:EncryptedKey").expect("a key");
+    let (key, _) = key.split_once("</xenc:EncryptedKey>").expect("its end");
+    let id = format!("#SAMLID\">{ID}</wsse:KeyIdentifier>");
+    assert!(key.contains("#SAMLV2.0\"") && key.contains(&id), "{key}");
+    assert!(!key.contains("X509IssuerSerial"), "{key}");
+    let other = answer.replace(&id, "#SAMLID\">_other</wsse:KeyIdentifier>");
+    let again = client.secure(plain()).unwrap();
+    let refused = client.open(other.into_bytes(), again.receipt, memory());
+    assert_eq!(refused.err().map(|it| it.name()), Some("key-not-found"));
+    client
+        .open(answer.into_bytes(), secured.receipt, memory())
+        .unwrap_or_else(|it| panic!("{it}"));
 }
 
 /// An authority that has this assertion of SAML 1.1, and that one of SAML 2.0.

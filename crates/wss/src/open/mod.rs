@@ -305,7 +305,7 @@ impl Opening<'_> {
             context: self.keyring.context.take(),
             kerberos,
             proof: self.proof_key(),
-            held: None,
+            held: self.evidence.held(),
             operations: Vec::new(),
             marks: Vec::new(),
             relation: None,

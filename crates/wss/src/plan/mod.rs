@@ -27,7 +27,7 @@ pub use self::keys::{KeyField, Keys, SharedKey};
 pub use self::problem::PlanProblem;
 use self::protection::Signers;
 pub(crate) use self::protection::{Endorser, Protection, Signing};
-use crate::binding::{KeyBinding, KeyReference, Recipient};
+use crate::binding::{KeyBinding, KeyReference};
 use crate::derived_key_cache::DerivedKeyCache;
 use crate::digest_cache::DigestCache;
 use crate::part::Part;
@@ -424,7 +424,7 @@ impl OutboundPlan {
         if let Some(encryption) = policy.encryption() {
             match encryption.key {
                 KeyBinding::Certificate => {
-                    if encryption.recipient != Recipient::Requester {
+                    if !encryption.recipient.is_of_request() {
                         need(
                             &keys.peer,
                             KeyField::Peer,
@@ -434,7 +434,7 @@ impl OutboundPlan {
                         );
                     }
                     if let Some(peer) = &keys.peer
-                        && encryption.recipient != Recipient::Requester
+                        && !encryption.recipient.is_of_request()
                     {
                         let kind = peer.public_key().kind();
                         name_key(encryption.reference, kind, &mut problems);

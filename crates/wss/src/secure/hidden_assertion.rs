@@ -8,6 +8,7 @@ use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::{Cipher, Replacement};
+use super::message::Addressee;
 use super::ready_keys::Session;
 use super::securing::Securing;
 use super::text::put;
@@ -37,7 +38,14 @@ impl Securing<'_> {
         let mut key_info = Vec::new();
         // In a reference of its own, as stacks that hold themselves to BSP 1.1 (R5426) demand.
         let reference = KeyReference::IssuerSerial;
-        self.wrap(&key_id, &key, peer, reference, &[], &mut key_info)?;
+        self.wrap(
+            &key_id,
+            &key,
+            Addressee::alone(peer),
+            reference,
+            &[],
+            &mut key_info,
+        )?;
         let session = Session {
             key,
             algorithm,

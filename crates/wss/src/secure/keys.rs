@@ -8,12 +8,10 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{
-    Certificate, DataEncryption, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64,
-};
+use soapstone_crypto::{DataEncryption, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64};
 use soapstone_xml::Buffers;
 
-use super::message::numbered;
+use super::message::{Addressee, numbered};
 use super::pieces::Endorsement;
 use super::ready_keys::Use;
 use super::references::{self, ImpliedDerivation};
@@ -323,7 +321,7 @@ impl<'p> Securing<'p> {
     /// A fresh key, wrapped to `recipient`.
     fn session_root(
         &mut self,
-        recipient: &Certificate,
+        recipient: Addressee<'_>,
         reference: KeyReference,
     ) -> Result<Root<'p>, SecureError> {
         let suite = &self.message.protection().suite;

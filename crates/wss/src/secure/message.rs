@@ -12,7 +12,7 @@ use soapstone_xml::NodeId;
 use crate::binding::Recipient;
 use crate::conversation::SecurityContext;
 use crate::envelope::Envelope;
-use crate::facts::Receipt;
+use crate::facts::{HeldAssertion, Receipt};
 use crate::freshness::PeerClock;
 use crate::kerberos::KerberosSession;
 use crate::part::Part;
@@ -66,6 +66,24 @@ impl<'a> Outgoing<'a> {
         Self {
             context: Some(context),
             ..Self::default()
+        }
+    }
+}
+
+/// Whose certificate a session key is wrapped to.
+#[derive(Clone, Copy)]
+pub(super) struct Addressee<'p> {
+    pub(super) certificate: &'p Certificate,
+    /// The assertion that names the certificate, in the place of a reference to that.
+    pub(super) held: Option<&'p HeldAssertion>,
+}
+
+impl<'p> Addressee<'p> {
+    /// The holder of a certificate that messages name itself.
+    pub(super) const fn alone(certificate: &'p Certificate) -> Self {
+        Self {
+            certificate,
+            held: None,
         }
     }
 }
@@ -219,18 +237,22 @@ impl<'p> Message<'p> {
     }
 
     /// Whose certificate the session key of a message is wrapped to that encrypts alone.
-    pub(super) fn recipient(&self) -> Result<&'p Certificate, SecureError> {
+    pub(super) fn recipient(&self) -> Result<Addressee<'p>, SecureError> {
         let encryption = self.protection().encryption.as_ref();
-        let peer = self.plan.keys.peer.as_ref();
-        let found = match encryption.map(|encryption| encryption.recipient) {
-            Some(Recipient::Requester) => self
-                .outgoing
-                .answers
-                .and_then(|request| request.signer.as_ref())
-                .or(peer),
-            _ => peer,
-        };
-        found.ok_or(SecureError::RequestKeyMissing)
+        let recipient = encryption.map_or(Recipient::Peer, |encryption| encryption.recipient);
+        let request = self.outgoing.answers.filter(|_| recipient.is_of_request());
+        let held = request.and_then(|request| request.held.as_ref());
+        if let Some(held) = held.filter(|_| recipient == Recipient::Holder) {
+            return Ok(Addressee {
+                certificate: &held.certificate,
+                held: Some(held),
+            });
+        }
+        let signer = request.and_then(|request| request.signer.as_ref());
+        let certificate = signer.or(self.plan.keys.peer.as_ref());
+        certificate
+            .map(Addressee::alone)
+            .ok_or(SecureError::RequestKeyMissing)
     }
 
     /// Refuses an algorithm whose time is over.

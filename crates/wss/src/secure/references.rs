@@ -168,6 +168,16 @@ pub(super) fn write_assertion(
     put(&[REFERENCE_END], out);
 }
 
+/// Appends a reference to an assertion that another message has, by its id.
+pub(super) fn write_assertion_name(
+    version: SamlVersion,
+    id: &str,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    write_assertion(KeyReference::KeyName, version, id, None, scope, out);
+}
+
 /// Appends a reference to an assertion through which a signature covers it, with this id of its
 /// own.
 pub(super) fn write_covered_assertion(

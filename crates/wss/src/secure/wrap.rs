@@ -12,6 +12,7 @@ use soapstone_crypto::{
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
+use super::message::Addressee;
 use super::references::{self, Holder, Ids};
 use super::scope::Scope;
 use super::securing::Securing;
@@ -30,37 +31,17 @@ impl Securing<'_> {
         &mut self,
         id: &str,
         key: &SymmetricKey,
-        recipient: &Certificate,
+        recipient: Addressee<'_>,
         reference: KeyReference,
         data_references: &[&str],
         out: &mut Vec<u8>,
     ) -> Result<[u8; 20], SecureError> {
         let suite = &self.message.protection().suite;
-        let wrapping = wrapping_for(suite, recipient)?;
+        let certificate = recipient.certificate;
+        let wrapping = wrapping_for(suite, certificate)?;
         self.message.check_retirement(wrapping.short_name())?;
-        let mut named = Vec::new();
-        let token = self.message.named("peer");
-        let holder = Holder::alone(recipient);
-        if reference.has_token() {
-            let mut scope = self.pieces.declarations.scope(true);
-            references::write_token(
-                reference,
-                holder,
-                &token,
-                &mut scope,
-                &mut self.pieces.tokens_of_keys,
-            );
-        }
-        let mut scope = self
-            .pieces
-            .declarations
-            .scope(!self.message.protection().signs_tokens());
-        let ids = Ids {
-            token: &token,
-            reference: None,
-        };
-        references::write_certificate(reference, holder, ids, &mut scope, &mut named);
-        let wrapped = wrapped(suite, wrapping, recipient, key, named)?;
+        let named = self.recipient_named(recipient, reference);
+        let wrapped = wrapped(suite, wrapping, certificate, key, named)?;
         write::encrypted_key(
             &EncryptedKeyParts {
                 id: Some(id),
@@ -75,6 +56,41 @@ impl Securing<'_> {
             out,
         );
         Ok(digest::sha1([wrapped.cipher_value.as_slice()]))
+    }
+
+    /// What names whom a session key is for: the assertion of the request, or the certificate,
+    /// whose token is written where the reference needs one.
+    fn recipient_named(&mut self, recipient: Addressee<'_>, reference: KeyReference) -> Vec<u8> {
+        let mut named = Vec::new();
+        let token = self.message.named("peer");
+        let holder = Holder::alone(recipient.certificate);
+        if recipient.held.is_none() && reference.has_token() {
+            let mut scope = self.pieces.declarations.scope(true);
+            references::write_token(
+                reference,
+                holder,
+                &token,
+                &mut scope,
+                &mut self.pieces.tokens_of_keys,
+            );
+        }
+        let mut scope = self
+            .pieces
+            .declarations
+            .scope(!self.message.protection().signs_tokens());
+        match recipient.held {
+            Some(held) => {
+                references::write_assertion_name(held.version, &held.id, &mut scope, &mut named);
+            }
+            None => {
+                let ids = Ids {
+                    token: &token,
+                    reference: None,
+                };
+                references::write_certificate(reference, holder, ids, &mut scope, &mut named);
+            }
+        }
+        named
     }
 }
 

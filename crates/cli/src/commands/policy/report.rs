@@ -380,6 +380,7 @@ fn message_found(policy: &Policy) -> MessageFound {
                 match encryption.recipient {
                     Recipient::Peer => "peer",
                     Recipient::Requester => "requester",
+                    Recipient::Holder => "holder",
                 },
             ),
             parts: encryption
