@@ -341,10 +341,11 @@ pub(super) fn reference(
             TokenKind::X509 { form: Some(form) } if form.contains("PkiPath") => {
                 KeyReference::PkiPath
             }
-            // The id of an assertion identifies its holder's key.
-            TokenKind::Saml { .. } | TokenKind::Issued(_)
-                if demanded(ReferenceDemand::KeyIdentifier) =>
-            {
+            // The id of an assertion identifies its holder's key (SAML Token Profile 1.1.1, 3.4).
+            // By it token services have theirs named, and services of Metro find no
+            // other name.
+            TokenKind::Issued(_) => KeyReference::SubjectKeyIdentifier,
+            TokenKind::Saml { .. } if demanded(ReferenceDemand::KeyIdentifier) => {
                 KeyReference::SubjectKeyIdentifier
             }
             _ => KeyReference::Direct,
