@@ -208,6 +208,7 @@ impl Securing<'_> {
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let protection = self.message.protection();
         self.check_assertion()?;
+        self.carry_assertion(&envelope);
         self.name_assertion()?;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
@@ -269,6 +270,17 @@ impl Securing<'_> {
         match assertion.holder().is_some_and(is_other) {
             true => Err(SecureError::NotTheHolder),
             false => Ok(()),
+        }
+    }
+
+    /// Puts the assertion into the header, where the message carries it.
+    fn carry_assertion(&mut self, envelope: &Envelope) {
+        let protection = self.message.protection();
+        let carries = protection.carries_assertion && protection.assertion_authority.is_none();
+        if let Some(assertion) = self.message.assertion().filter(|_| carries) {
+            let around = envelope.header().unwrap_or(envelope.document.root());
+            let default = around.namespace_of("").unwrap_or_default();
+            self.pieces.assertion = assertion.written_beneath(default).into_owned();
         }
     }
 

@@ -72,12 +72,8 @@ impl<'p> Securing<'p> {
             observer.ended(Operation::Username);
         }
         let mut receipt = Receipt::default();
-        if plan.protection.carries_assertion
-            && let Some(assertion) = message.assertion()
-        {
-            if plan.protection.assertion_authority.is_none() {
-                pieces.assertion = assertion.written().to_vec();
-            }
+        let assertion = message.assertion();
+        if let Some(assertion) = assertion.filter(|_| plan.protection.carries_assertion) {
             receipt.held = assertion.held();
         }
         Self {

@@ -464,7 +464,7 @@ impl Securing<'_> {
             &plan.protection.inclusive_prefixes,
             &self.pieces.declarations,
         );
-        let octets = PrefixLists::dereferenced(wanted, declared, envelope, assertion.written())?;
+        let octets = PrefixLists::dereferenced(wanted, declared, envelope, &self.pieces.assertion)?;
         let mut reference = Vec::new();
         let (version, name) = (assertion.version(), assertion.id());
         references::write_covered_assertion(version, name, &id, &mut reference);
@@ -495,7 +495,7 @@ impl Securing<'_> {
             }
             None => {
                 let id = assertion.id().to_owned();
-                (id, assertion.digested(), assertion.written())
+                (id, assertion.digested(), self.pieces.assertion.as_slice())
             }
         };
         if signed.iter().all(|one| one.id != id) {

@@ -2,6 +2,7 @@
 //!
 //! The one rule: nothing in it changes. Its issuer's signature holds in every message.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -19,6 +20,9 @@ use crate::facts::HeldAssertion;
 use crate::proof::ProofKey;
 use crate::rejected::Rejected;
 
+/// Takes the default namespace around an element back.
+const UNDECLARED: &[u8] = b" xmlns=\"\"";
+
 /// An assertion to send.
 #[derive(Clone)]
 pub struct AssertionToken {
@@ -26,6 +30,8 @@ pub struct AssertionToken {
     id: String,
     /// With every namespace that is in scope.
     written: Vec<u8>,
+    /// Where [`UNDECLARED`] is in that, if it is.
+    undeclares_at: Option<usize>,
     /// As it is digested.
     digested: Vec<u8>,
     certificate: Option<Certificate>,
@@ -87,10 +93,11 @@ impl AssertionToken {
         };
         let mut written = form(Canonicalization::Inclusive10)?;
         let has_default = document.element(node).namespace_of("").is_some();
+        let name_end = document.element(node).qualified_name().len() + 1;
+        let undeclares_at = (!has_default).then_some(name_end);
         if !has_default {
             // The envelope around may declare one.
-            let name = document.element(node).qualified_name().len() + 1;
-            written.splice(name..name, *b" xmlns=\"\"");
+            written.splice(name_end..name_end, UNDECLARED.iter().copied());
         }
         Ok(Self {
             version: assertion.version,
@@ -104,6 +111,7 @@ impl AssertionToken {
             issuer: assertion.issuer,
             subject: assertion.subject.value,
             written,
+            undeclares_at,
             digested: form(Canonicalization::Exclusive)?,
         })
     }
@@ -194,9 +202,22 @@ impl AssertionToken {
         })
     }
 
-    /// As it stands in a message.
+    /// As it stands in a message, whatever the default namespace around it.
     pub fn written(&self) -> &[u8] {
         &self.written
+    }
+
+    /// As it stands in a message with this default namespace around it. Where there is none, none
+    /// is taken back: by the STR Dereference Transform Metro digests other bytes of an assertion
+    /// that has `xmlns=""` itself.
+    pub fn written_beneath(&self, default: &str) -> Cow<'_, [u8]> {
+        match self.undeclares_at.filter(|_| default.is_empty()) {
+            None => Cow::Borrowed(&self.written),
+            Some(at) => {
+                let (name, rest) = self.written.split_at(at);
+                Cow::Owned([name, &rest[UNDECLARED.len()..]].concat())
+            }
+        }
     }
 
     /// In exclusive canonical form.

@@ -241,6 +241,9 @@ fn an_assertion_is_covered_through_a_reference_where_that_is_wanted() {
                 let secured = secure_at(&through(policy), keys, plain, None, moment());
                 let message = String::from_utf8(secured.bytes).unwrap();
                 assert_eq!(message.matches(STR_TRANSFORM).count(), 1, "{message}");
+                // A default namespace is taken back where there is one.
+                let taken_back = message.contains("<saml:Assertion xmlns=\"\"");
+                assert_eq!(taken_back, plain != PLAIN, "{message}");
                 let verified = open_as(policy, &message, &Facts::default());
                 confirmed(&verified.unwrap_or_else(|refused| panic!("{refused}\n{message}")));
             }
@@ -255,7 +258,8 @@ fn an_assertion_inside_of_the_key_reference_is_read() {
     let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
     let message = carrying(&policy, &assertion);
     let token = AssertionToken::parse(assertion.as_bytes().to_vec()).unwrap();
-    let written = std::str::from_utf8(token.written()).unwrap();
+    let written = token.written_beneath("").into_owned();
+    let written = std::str::from_utf8(&written).unwrap();
     let start = message.find("<wsse:KeyIdentifier").unwrap();
     let end = message.find("</wsse:KeyIdentifier>").unwrap() + "</wsse:KeyIdentifier>".len();
     let embedded = format!("<wsse:Embedded>{written}</wsse:Embedded>");
@@ -383,7 +387,8 @@ fn the_holder_of_a_key_endorses_the_message() {
     let right = Draft::holder(SamlVersion::V20, client().certificate()).signed();
     let message = carrying(&policy, &right);
     let written = AssertionToken::parse(right.into_bytes()).unwrap();
-    let written = std::str::from_utf8(written.written()).unwrap();
+    let written = written.written_beneath("").into_owned();
+    let written = std::str::from_utf8(&written).unwrap();
     let changed = message.replace(written, &stolen);
     assert_ne!(changed, message);
     let refused = open_as(&policy, &changed, &Facts::default()).unwrap_err();

@@ -299,7 +299,7 @@ fn nothing_but_the_proof_key_of_the_right_assertion_endorses() {
         let own = own.signed();
         let written = |assertion: &str| {
             let token = AssertionToken::parse(assertion.as_bytes().to_vec()).unwrap();
-            String::from_utf8(token.written().to_vec()).unwrap()
+            String::from_utf8(token.written_beneath("").into_owned()).unwrap()
         };
         let message = sent(&demanded, &own, &secret(8), PLAIN);
         let swapped = message.replace(&written(&own), &written(&right));

@@ -211,7 +211,7 @@ fn a_stolen_assertion_is_worth_nothing_without_its_proof_key() {
     let (stolen, own) = (proving(version, &secret(7)).signed(), own.signed());
     let written = |assertion: &str| {
         let token = AssertionToken::parse(assertion.as_bytes().to_vec()).unwrap();
-        String::from_utf8(token.written().to_vec()).unwrap()
+        String::from_utf8(token.written_beneath("").into_owned()).unwrap()
     };
     let (stolen_written, own_written) = (written(&stolen), written(&own));
     let mut wrong = Vec::new();
@@ -398,7 +398,7 @@ fn an_answer_under_another_proof_key_is_refused() {
     assert_eq!(refused(&text), "element-unexpected");
     let bare = {
         let token = AssertionToken::parse(assertion.into_bytes()).unwrap();
-        text.replace(std::str::from_utf8(token.written()).unwrap(), "")
+        text.replace(std::str::from_utf8(&token.written_beneath("")).unwrap(), "")
     };
     assert_ne!(bare, text);
     let sent = facts.request.as_ref().unwrap();
