@@ -91,6 +91,9 @@ def run(report, soapstone, keys, folder):
 
 def _in_each_direction(report, peer, cell):
     """A cell between CXF's client and service, and of each with our gateway."""
+    if cell.through:
+        report.check("asserted", str(cell), OUTBOUND, lambda: _from_gateway(peer, cell))
+        return
     if cell.unwritten:
         report.check("asserted", f"CXF cannot: {cell}", ITSELF, lambda: _unwritten(peer, cell))
     else:
@@ -178,7 +181,8 @@ def _outbound(peer, cell):
     """The route to a service of CXF's."""
     keys, address, file = peer.keys, peer.at(cell, peer.theirs), peer.folder / f"{cell.path}.assertion"
     peer.client.must("issue", *peer.issuing(cell, address), file)
-    endpoint = Endpoint(policy=str(peer.folder / f"{cell.path}.wsdl"), sha256_suites="sha256")
+    signature = {"signature": {"str_transform": True}} if cell.through else {}
+    endpoint = Endpoint(policy=str(peer.folder / f"{cell.path}.wsdl"), sha256_suites="sha256", **signature)
     table = {"assertion": str(file), "confirmation": [cell.confirmation], "versions": [cell.version], **cell.saml}
     if cell.proves:
         table["proof_key_file"] = str(proof(keys))

@@ -107,23 +107,21 @@ def _asserted():
     for version in ("2.0", "1.1"):
         # Metro's service finds the key of an assertion by the assertion's id alone.
         token, held = saml(version), saml(version, options="<sp:RequireKeyIdentifierReference/>")
-        # Metro's service looks for an assertion under a signature by the STR transform alone, which
-        # we do not write.
+        # Metro's service looks for an assertion under a signature by the STR transform alone.
         signed = by_certificate + supporting("SignedSupportingTokens", token)
         for confirmation in ("sender-vouches", "bearer"):
             name = f"SAML {version}, {confirmation}, beside certificates"
             yield Cell(name, signed, both(), asserted=(version, confirmation), stranger="InvalidSecurity")
+            through = {"signature": {"str_transform": True}}
+            yield Cell(f"{name}, through a reference", signed, both(), asserted=(version, confirmation), ours=through)
         policy = transport("Basic256") + supporting("SignedSupportingTokens", token)
         yield Cell(f"SAML {version}, bearer, on TLS", policy, tls=True, asserted=(version, "bearer"))
         # Of an assertion of SAML 1.1 Metro's client says in the reference that it is one of 2.0.
         refused = "token-unsupported" if version == "1.1" else None
-        # Metro's client knows the key of an answer by the assertion alone, and not by the
-        # certificate in it.
-        unread = None if refused else "Invalid Security Header"
         asserted = (version, "holder-of-key")
         policy = asymmetric("Basic256", initiator=held) + wss10()
         # Metro's service encrypts the key of such an answer with RSA 1.5, whatever the suite.
-        limits = {"refused": refused, "unread": unread, "unproven": "algorithm-not-allowed"}
+        limits = {"refused": refused, "unproven": "algorithm-not-allowed"}
         yield Cell(f"SAML {version}, holder-of-key, signing", policy, both(), asserted=asserted, **limits)
         policy = by_key + supporting("EndorsingSupportingTokens", held)
         yield Cell(f"SAML {version}, holder-of-key, endorsing", policy, both(), asserted=asserted, refused=refused)

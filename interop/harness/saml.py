@@ -16,16 +16,19 @@ from .processes import Failure, must, must_refuse
 JAR = INTEROP / "saml" / "target" / "saml-peer.jar"
 ISSUER, AUDIENCE = "https://idp.example", "https://service.example"
 VERSIONS = ("2.0", "1.1")
+# The signature covers the assertion by the STR transform (SOAP Message Security 1.1.1, 8.3).
+THROUGH = "signed through a reference to it"
 # How a message names the assertion, or its signature covers it: as WSS4J says it. A bearer's is
-# named by nothing.
+# named by nothing. WSS4J covers what is vouched for by the STR transform alone.
 REFERENCES = {
-    "bearer": ("over TLS", "signed with the message"),
-    "holder-of-key": ("named by its id", "named by a direct reference", "inside of the reference"),
-    "sender-vouches": ("named by its id", "named by a direct reference"),
+    "bearer": ("over TLS", "signed with the message", THROUGH),
+    "holder-of-key": ("named by its id", "named by a direct reference", "inside of the reference", THROUGH),
+    "sender-vouches": ("named by its id", "named by a direct reference", THROUGH),
 }
 WORDS = {"named by a direct reference": "direct", "inside of the reference": "embedded"}
 # What WSS4J and OpenSAML encrypt keys with, here.
 TRANSPORT = {"key_transport": ["rsa-oaep-mgf1p"]}
+STR_TRANSFORM = b"oasis-200401-wss-soap-message-security-1.0#STR-Transform"
 CIPHER_TEXT = re.compile(rb"CipherValue>[^<]{200,260}[A-Z]")
 
 
@@ -40,6 +43,9 @@ class Case:
         self.signs = reference != "over TLS"
         self.direct = reference == "named by a direct reference"
         self.embedded = reference == "inside of the reference"
+        self.through = reference == THROUGH
+        # A holder's signature covers the assertion where that is demanded.
+        self.covers_token = self.through and confirmation == "holder-of-key"
 
     def __str__(self):
         symmetric = ", symmetric key" if self.proves else ""
@@ -47,6 +53,8 @@ class Case:
         return f"SAML {self.version}, {self.confirmation}{symmetric}, {self.reference}{hidden}"
 
     def _endpoint(self, **security):
+        if self.covers_token:
+            security["signed"] = ["Body", "Timestamp", "Token"]
         return Endpoint("sign" if self.signs else "none", **security)
 
     def receives(self, keys, folder, attester="client", issuer="approver", audience=AUDIENCE):
@@ -71,6 +79,8 @@ class Case:
         # The key of an assertion's holder is named by the assertion: directly, or by its id.
         holds = self.confirmation == "holder-of-key"
         naming = {"key_reference": "direct" if self.direct else "ski"} if holds else {}
+        if self.through:
+            naming["signature"] = {"str_transform": True}
         endpoint = self._endpoint(**naming)
         endpoint.tables["saml"] = {"assertion": str(assertion), "confirmation": [self.confirmation], **self._forms()}
         if self.proves:
@@ -98,6 +108,8 @@ class Case:
     def message(self, keys, signer="client", beside="no"):
         """What WSS4J is told of the message. Who signs beside an assertion uses no key of it, and vouches for nothing."""
         options = {"confirmation": self.confirmation, "reference": WORDS.get(self.reference, "identifier")}
+        if self.through:
+            options["covered"] = "reference"
         if self.hidden:
             options |= {"hidden": self.hidden, "receiver": keys.certificate("server")}
         options |= {"signs": "yes" if self.signs else "no", "beside": beside, "key": keys.key(signer), "cert": keys.certificate(signer)}
@@ -190,6 +202,7 @@ def _to_wss4j(case, peer, soapstone, keys, folder, plain):
     assertion, secured, opened = plain.with_suffix(".assertion"), plain.with_suffix(".ours"), plain.with_suffix(".ours-opened")
     peer.must("issue", *case.issuing(keys), assertion)
     must(soapstone, "secure", "--config", case.sends(keys, folder, assertion), plain, "-o", secured)
+    _covers_as_told(case, secured)
     peer.must("open", *case.opening(keys), secured, opened)
     envelopes.same_body(plain.read_bytes(), opened.read_bytes())
     peer.must_refuse("open", *case.opening(keys), _changed(secured, case.hidden), opened)
@@ -198,6 +211,8 @@ def _to_wss4j(case, peer, soapstone, keys, folder, plain):
 def _from_wss4j(case, peer, soapstone, keys, folder, plain):
     secured, opened = plain.with_suffix(".theirs"), plain.with_suffix(".theirs-opened")
     peer.must("secure", *case.issuing(keys), *case.message(keys), plain, secured)
+    if case.through:
+        _covers_as_told(case, secured)
     endpoint = case.receives(keys, folder)
     must(soapstone, "open", "--config", endpoint, secured, "-o", opened)
     envelopes.same_body(plain.read_bytes(), opened.read_bytes())
@@ -205,6 +220,12 @@ def _from_wss4j(case, peer, soapstone, keys, folder, plain):
     if (told["subject"]["name"], told["issuer"], told["confirmed"]) != ("alice", ISSUER, case.confirmation):
         raise Failure(f"expected alice, {ISSUER} and {case.confirmation}, found {told}")
     must_refuse(soapstone, "open", "--config", endpoint, _changed(secured, case.hidden))
+
+
+def _covers_as_told(case, secured):
+    """The signature covers the assertion by the STR transform where the case says so."""
+    if (STR_TRANSFORM in secured.read_bytes()) != case.through:
+        raise Failure(f"expected a reference with the STR transform: {case.through}, found another form in {secured}")
 
 
 def _unread(case, peer, keys, plain):

@@ -45,6 +45,9 @@ class Cell:
     refused: str | None = None
     # What our program says of the policy, where it refuses that.
     unsupported: str | None = None
+    # Whether our gateway's signature covers the assertion by the STR transform. What others send
+    # does not depend on it.
+    through: bool = False
     # A word of what our gateway logs where CXF's service refuses our request, or answers otherwise
     # than we accept.
     unread: str | None = None
@@ -96,6 +99,9 @@ def _beside_certificates(version):
         for kind in ("SignedSupportingTokens", "SignedEncryptedSupportingTokens"):
             policy = binding + supporting(kind, token)
             yield Cell(version, f"{kind} beside certificates", confirmation, policy, both(), saml=SIGNED)
+        policy = binding + supporting("SignedSupportingTokens", token)
+        name = "SignedSupportingTokens beside certificates, through a reference"
+        yield Cell(version, name, confirmation, policy, both(), saml=SIGNED, through=True)
     for kind in ("EndorsingSupportingTokens", "SignedEndorsingSupportingTokens"):
         yield Cell(version, f"{kind} beside certificates", "holder-of-key", binding + supporting(kind, token), both(), **UNENDORSED)
     yield Cell(version, "InitiatorToken", "holder-of-key", asymmetric(SUITE, initiator=token) + wss10(), both())

@@ -6,6 +6,7 @@ import org.apache.wss4j.common.WSEncryptionPart;
 import org.apache.wss4j.common.crypto.Crypto;
 import org.apache.wss4j.common.ext.WSSecurityException;
 import org.apache.wss4j.common.saml.SamlAssertionWrapper;
+import org.apache.wss4j.common.token.SecurityTokenReference;
 import org.apache.wss4j.dom.WSConstants;
 import org.apache.wss4j.dom.message.WSSecHeader;
 import org.apache.wss4j.dom.message.WSSecSAMLToken;
@@ -20,6 +21,8 @@ final class AssertionSecuring {
     private static final int LIFETIME_SECONDS = 300;
     private static final String RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
     private static final String HMAC_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256";
+    /** The name of a part that WSS4J covers through a reference. */
+    private static final String STR_TRANSFORM = "STRTransform";
     private static final String SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256";
 
     private final AssertionIssuer issuer;
@@ -27,6 +30,8 @@ final class AssertionSecuring {
     private final String reference;
     private final boolean signs;
     private final boolean beside;
+    /** Whether a signature covers the assertion by the STR transform. A holder's does not cover it otherwise, and a bearer's by its id. */
+    private final boolean through;
     private final SecretKey proof;
     private final AssertionHiding hiding;
     private final Crypto crypto;
@@ -37,6 +42,7 @@ final class AssertionSecuring {
         reference = options.optional("reference", "identifier");
         beside = confirmation.equals("bearer") || options.optional("beside", "no").equals("yes");
         signs = options.optional("signs", "yes").equals("yes");
+        through = options.optional("covered", "id").equals("reference");
         proof = AssertionIssuer.proof(options);
         hiding = options.optional("hidden") == null ? null : new AssertionHiding(options);
         crypto = Keys.crypto(options);
@@ -75,8 +81,28 @@ final class AssertionSecuring {
         signature.setKeyIdentifierType(WSConstants.BST_DIRECT_REFERENCE);
         cover(signature, document);
         boolean second = assertion.getSaml2() != null;
-        signature.getParts().add(new WSEncryptionPart("Assertion", second ? WSConstants.SAML2_NS : WSConstants.SAML_NS, "Element"));
+        if (through) {
+            signature.getParts().add(referred(header, document, assertion));
+        } else {
+            signature.getParts().add(new WSEncryptionPart("Assertion", second ? WSConstants.SAML2_NS : WSConstants.SAML_NS, "Element"));
+        }
         signature.build(crypto);
+    }
+
+    /** Puts a reference to the assertion into the header; the part that covers the assertion through it. */
+    private static WSEncryptionPart referred(WSSecHeader header, Document document, SamlAssertionWrapper assertion) throws WSSecurityException {
+        boolean second = assertion.getSaml2() != null;
+        SecurityTokenReference reference = new SecurityTokenReference(document);
+        reference.addWSSENamespace();
+        reference.addWSUNamespace();
+        reference.setID("covered-assertion");
+        reference.addTokenType(second ? WSConstants.WSS_SAML2_TOKEN_TYPE : WSConstants.WSS_SAML_TOKEN_TYPE);
+        reference.setKeyIdentifier(second ? WSConstants.WSS_SAML2_KI_VALUE_TYPE : WSConstants.WSS_SAML_KI_VALUE_TYPE, assertion.getId());
+        header.getSecurityHeaderElement().appendChild(reference.getElement());
+        WSEncryptionPart part = new WSEncryptionPart(STR_TRANSFORM, "", "Content");
+        part.setId(reference.getID());
+        part.setElement(reference.getElement());
+        return part;
     }
 
     /** The symmetric key of the holder signs. */
@@ -99,6 +125,10 @@ final class AssertionSecuring {
         signature.setKeyIdentifierType(holder ? WSConstants.X509_KEY_IDENTIFIER : WSConstants.BST_DIRECT_REFERENCE);
         cover(signature, document);
         if (holder) {
+            if (through) {
+                // Without an id it is the reference of the signature's key.
+                signature.getParts().add(new WSEncryptionPart(STR_TRANSFORM, "", "Content"));
+            }
             signature.build(crypto, assertion, null, null, null);
         } else {
             // It covers the assertion by the STR transform.
