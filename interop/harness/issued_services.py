@@ -13,7 +13,7 @@ from .cxf import REQUESTS, content, enveloped, post, read, same_content, securit
 from .endpoints import Endpoint
 from .policies import RSA_SHA256, self_contained
 from .processes import Failure, free_port, server
-from .token_requests import AUDIENCE, ISSUER, JAR, NEXT, SUITE, VERSIONS, Use, endorsing_uses, token_service
+from .token_requests import AUDIENCE, ISSUER, JAR, NEXT, READING, SUITE, VERSIONS, Use, endorsing_uses, token_service
 
 DIRECTION = "soapstone -> cxf"
 ECHO = "{urn:soapstone:services:echo}"
@@ -59,7 +59,10 @@ def run(report, soapstone, keys, folder):
             token_service("signed", [AUDIENCE, NEXT, *addresses], keys, folder),
         ]
         asking = [f'listen = "127.0.0.1:{outbound}"\n']
-        asking += [_route(use, address, tokens, keys, folder) for use, address in zip(uses(), addresses, strict=True)]
+        service = f"https://127.0.0.1:{tokens}/signed"
+        asking += [
+            route(use, folder / f"{use.path}.wsdl", address, service, keys, folder) for use, address in zip(uses(), addresses, strict=True)
+        ]
         log = folder / "outbound.log"
         for name, listening, sections in (("tokens", tokens, issuing), ("outbound", outbound, asking)):
             file = folder / f"{name}.toml"
@@ -69,12 +72,13 @@ def run(report, soapstone, keys, folder):
             report.check("sts", f"our token service, {use}", DIRECTION, lambda: _called(f"http://127.0.0.1:{outbound}/{use.path}", log))
 
 
-def _route(use, address, tokens, keys, folder):
-    towards = Endpoint(policy=str(folder / "signed.wsdl"), sha256_suites="sha256").ours(keys, "client")
+def route(use, wsdl, address, tokens, keys, folder, reading=READING, ours=None):
+    """The route to a service under that WSDL, whose assertions come from the token service that signatures tell who asks."""
+    towards = Endpoint(policy=str(folder / "signed.wsdl"), **reading).ours(keys, "client")
     towards.encrypt_to(keys, "server").trust(keys.ca)
-    service = {"url": f"https://127.0.0.1:{tokens}/signed", "applies_to": address, "version": use.version, "soap": "1.1"}
+    service = {"url": tokens, "applies_to": address, "version": use.version, "soap": "1.1"}
     service |= {"tls": {"ca": [str(keys.ca)]}, "endpoint": towards.tables}
-    endpoint = Endpoint(policy=str(folder / f"{use.path}.wsdl"), sha256_suites="sha256")
+    endpoint = Endpoint(policy=str(wsdl), **reading, **(ours or {}))
     if use.certificates:
         endpoint.ours(keys, "client").encrypt_to(keys, "server").trust(keys.ca)
     issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]

@@ -31,6 +31,8 @@ TOKEN_TYPES = {
     "1.1": "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV1.1",
 }
 SUITE = "Basic256Sha256"
+# Our gateway reads the suite with SHA-256.
+READING = {"sha256_suites": "sha256"}
 # How the token service knows who asks.
 POLICIES = {
     "user": WITH_ADDRESSING + transport(SUITE) + supporting("SignedSupportingTokens", username()),
@@ -64,7 +66,6 @@ class Peer:
         file = self.folder / f"{route}.described.wsdl"
         if not file.exists():
             file.write_bytes(read(f"{self.address}/{route}?wsdl", ssl.create_default_context(cafile=self.keys.ca)))
-        # Our gateway reads the suite with SHA-256.
         return ["--tokens-wsdl", file, *security(self.keys, name, "server"), "--signature", RSA_SHA256]
 
     def call(self, use, *options):
@@ -152,18 +153,20 @@ class Use:
         """Whether either side has a certificate for messages."""
         return self.beside or self.key != "SymmetricKey"
 
-    def wsdl(self, plain):
-        """The description with the policy, in octets."""
+    def wsdl(self, plain, own=""):
+        """The description with the policy and assertions of a peer's own, in octets."""
         derivation = "<sp:RequireDerivedKeys/>" if self.derived else ""
-        return Cell(self.path, self.policy(_issued(self.version, self.key, derivation)), self.message).wsdl(plain)
+        token = issued(self.version, self.key, f"{derivation}<sp:RequireInternalReference/>")
+        return Cell(self.path, self.policy(token) + own, self.message).wsdl(plain)
 
 
-def _issued(version, key, options):
+def issued(version, key, options):
+    """An assertion that a token service issues."""
     trust = "http://docs.oasis-open.org/ws-sx/ws-trust/200512"
     return (
         f'<sp:IssuedToken sp:IncludeToken="{CURRENT["sp"]}/IncludeToken/AlwaysToRecipient"><sp:RequestSecurityTokenTemplate xmlns:t="{trust}">'
         f"<t:TokenType>{TOKEN_TYPES[version]}</t:TokenType><t:KeyType>{trust}/{key}</t:KeyType></sp:RequestSecurityTokenTemplate>"
-        f"<wsp:Policy>{options}<sp:RequireInternalReference/></wsp:Policy></sp:IssuedToken>"
+        f"<wsp:Policy>{options}</wsp:Policy></sp:IssuedToken>"
     )
 
 
@@ -282,7 +285,7 @@ def _running(soapstone, keys, folder):
             f'listen = "127.0.0.1:{port}"\n',
             f'[tls]\ncertificate = "{keys.certificate("server")}"\nkey = "{keys.key("server")}"\n',
             *(token_service(route, audiences, keys, folder) for route in POLICIES),
-            *(_service(use, f"{address}/{use.path}", echo, plain, keys, folder) for use in uses()),
+            *(service(use, f"{address}/{use.path}", echo, plain, keys, folder) for use in uses()),
         ]
         file, log = folder / "gateway.toml", folder / "gateway.log"
         file.write_text("\n".join(sections), encoding="utf-8")
@@ -292,12 +295,17 @@ def _running(soapstone, keys, folder):
         yield Peer(program, keys, folder, address, log, answer)
 
 
-def token_service(route, audiences, keys, folder):
+def described(route, policies=POLICIES, own=""):
+    """The WSDL of a token service, with assertions of a peer's own."""
+    plain = minidom.parse(str(INTEROP / "sts" / "token-service.wsdl"))
+    return Cell(route, policies[route] + own, both() if route == "signed" else "").wsdl(plain)
+
+
+def token_service(route, audiences, keys, folder, policies=POLICIES, reading=READING):
     """The route of a token service, with the WSDL that says how it is asked."""
     wsdl = folder / f"{route}.wsdl"
-    plain = minidom.parse(str(INTEROP / "sts" / "token-service.wsdl"))
-    wsdl.write_bytes(Cell(route, POLICIES[route], both() if route == "signed" else "").wsdl(plain))
-    endpoint = Endpoint(policy=str(wsdl), sha256_suites="sha256").ours(keys, "server").encrypt_to(keys, "client")
+    wsdl.write_bytes(described(route, policies))
+    endpoint = Endpoint(policy=str(wsdl), **reading).ours(keys, "server").encrypt_to(keys, "client")
     endpoint.trust(keys.ca).tables["trust"]["subjects"] = [CERTIFICATE]
     if route == "user":
         endpoint.user(*USER)
@@ -324,11 +332,11 @@ def issuing(audiences, keys):
     return f"[routes.sts]\n{sts.inline()}"
 
 
-def _service(use, audience, backend, plain, keys, folder):
+def service(use, audience, backend, plain, keys, folder, reading=READING):
     """The route of a service that accepts assertions of our token service."""
     wsdl = folder / f"{use.path}.wsdl"
     wsdl.write_bytes(use.wsdl(plain))
-    endpoint = Endpoint(policy=str(wsdl), sha256_suites="sha256").ours(keys, "server")
+    endpoint = Endpoint(policy=str(wsdl), **reading).ours(keys, "server")
     if use.certificates:
         endpoint.encrypt_to(keys, "client").trust(keys.ca)
     issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
