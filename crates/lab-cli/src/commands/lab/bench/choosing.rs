@@ -3,6 +3,9 @@
 //! The rule kept here: all fronts of a trial are in front of the same processes, and get the same
 //! secured messages.
 
+mod mixed;
+mod watch;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -11,21 +14,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use serde_json::Value;
 use soapstone_lab::study::{NoCall, ProvidersRound, Trial};
 use soapstone_services::{SoapVersion, requests, responses};
 use tokio::task::JoinSet;
 
+use self::mixed::Mixed;
+use self::watch::{PATIENCE, back_in_use, out_of_use};
 use super::recorded::Recorded;
-use crate::brokered::Caller;
-use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, SLOWED, broker_file};
+use crate::brokered::cast::{LIAR, PROVIDERS, SLOWED};
 use crate::failure::Failure;
 use crate::suites::Keys;
 use crate::testbed::architecture::{
     Architecture, Front, IN_CONVERSATIONS, Offer, Provider, SERVICE, Security,
 };
 use crate::testbed::round_robin::{Balancer, RoundRobin};
-use crate::testbed::{Client, Limit, Limited, Scratch, Trail};
+use crate::testbed::{Client, Limit, Limited, Scratch};
 
 /// What providers of one policy demand of calls.
 const SECURITY: Security = Security {
@@ -50,9 +53,6 @@ const VICTIM: usize = 0;
 
 /// Characters of the text that is echoed.
 const CHARACTERS: usize = 1_000;
-
-/// The time that calls of mixed clients need, ms.
-const NEEDED: u32 = 400;
 
 /// How late answers of one of the mixed providers are, ms: no call that goes there is in time. For
 /// each client there is another provider.
@@ -82,15 +82,6 @@ struct Running {
     broker: Option<Front>,
     _secures: Option<Front>,
     _round_robin: Option<RoundRobin>,
-}
-
-/// Clients with different needs, and the audit trail of their broker.
-struct Mixed {
-    callers: Vec<Arc<Caller>>,
-    trail: Trail,
-    /// The names of the providers at the broker.
-    backends: Vec<String>,
-    _broker: Front,
 }
 
 impl Choosing {
@@ -295,7 +286,13 @@ impl Choosing {
         let round = self.round(name, clients, requests).await?;
         if self.trial == Trial::Killed {
             self.architecture.providers[VICTIM].run()?;
-            self.recovered(name).await?;
+            // What has no broker looks again after so long.
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            let url = self.architecture.providers[VICTIM].url();
+            let front = self.fronts.get(name);
+            if let Some(broker) = front.and_then(|it| it.broker.as_ref()) {
+                back_in_use(broker, &url).await?;
+            }
         }
         Ok(round)
     }
@@ -429,65 +426,10 @@ impl Choosing {
             ..ProvidersRound::default()
         })
     }
-
-    /// Waits until a front sends calls to the provider again that was killed.
-    async fn recovered(&self, name: &str) -> Result<(), Failure> {
-        let front = self.fronts.get(name);
-        // What has no broker looks again after so long.
-        tokio::time::sleep(Duration::from_millis(1_500)).await;
-        let url = self.architecture.providers[VICTIM].url();
-        let Some(broker) = front.and_then(|it| it.broker.as_ref()) else {
-            return Ok(());
-        };
-        let watcher = Client::new();
-        let given_up = Instant::now() + PATIENCE;
-        while Instant::now() < given_up {
-            if is_usable(&broker.backends(&watcher).await?, &url) {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Err(Failure::new(
-            "a provider that came back gets no calls again",
-        ))
-    }
 }
 
 /// Calls of a round that only warms up.
 const WARM_UP: u32 = 20;
-
-/// How long a provider may take until it gets no calls, or gets them again.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long it takes until `/backends`, which is asked again and again, says that the backend at
-/// this URL gets no calls.
-async fn out_of_use(
-    backends: impl AsyncFn() -> Result<Value, Failure>,
-    url: &str,
-    patience: Duration,
-) -> Result<Duration, Failure> {
-    let died = Instant::now();
-    loop {
-        let told = backends().await?;
-        let elapsed = died.elapsed();
-        match is_usable(&told, url) {
-            false => return Ok(elapsed),
-            true if elapsed > patience => {
-                return Err(Failure::new("a provider that was killed is still in use"));
-            }
-            true => tokio::time::sleep(Duration::from_millis(2)).await,
-        }
-    }
-}
-
-/// Whether `/backends` says that the backend at this URL gets calls.
-fn is_usable(told: &Value, url: &str) -> bool {
-    let mut known = told["routes"][0]["backends"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    known.any(|it| it["url"] == url && it["usable"] == true)
-}
 
 const fn offer(name: &'static str) -> Offer {
     Offer {
@@ -527,111 +469,4 @@ fn side(table: &str, own: &str, peer: &str) -> String {
         SECURITY.written()
     );
     text
-}
-
-impl Mixed {
-    async fn start(scratch: &Scratch, architecture: &Architecture) -> Result<Self, Failure> {
-        let text = broker_file(architecture, &PROVIDERS[..LIAR], Some(NEEDED));
-        let broker = architecture.front(scratch, "mixed-broker", &text)?;
-        broker.knows(&Client::new(), LIAR).await?;
-        let url = format!("http://{}{}", broker.address(), SERVICE.path());
-        let callers = CLIENTS.iter();
-        let callers = callers.map(|customer| Caller::new(scratch, customer, &url));
-        let providers = architecture.providers.iter();
-        Ok(Self {
-            callers: callers.collect::<Result<_, _>>()?,
-            trail: Trail::new(scratch.folder().join(AUDIT)),
-            backends: providers.map(Provider::backend).collect(),
-            _broker: broker,
-        })
-    }
-
-    async fn round(&mut self, clients: u32, requests: u32) -> Result<ProvidersRound, Failure> {
-        let mut tasks = JoinSet::new();
-        let classes = CLIENTS.iter().map(|client| client.name);
-        let callers = self.callers.iter().zip(classes).cycle();
-        for (number, (caller, class)) in (0..clients).zip(callers) {
-            let caller = Arc::clone(caller);
-            tasks.spawn(async move {
-                let mut times = Vec::new();
-                for call in 0..requests {
-                    let words = format!("call {call} of client {number}");
-                    times.extend(caller.call(&words).await.ok());
-                }
-                (class, times)
-            });
-        }
-        let mut classes: BTreeMap<&'static str, Vec<Duration>> = BTreeMap::new();
-        while let Some(ended) = tasks.join_next().await {
-            let (class, times) = ended.map_err(Failure::new)?;
-            classes.entry(class).or_default().extend(times);
-        }
-        let times: Vec<Duration> = classes.values().flatten().copied().collect();
-        let all = clients * requests;
-        let lines = self.trail.next(all as usize).await?;
-        let below = lines.iter().filter(|line| self.is_below_needs(line));
-        let below = u32::try_from(below.count()).unwrap_or(u32::MAX);
-        let needed = Duration::from_millis(NEEDED.into());
-        let met = times.iter().filter(|time| **time <= needed).count();
-        Ok(ProvidersRound {
-            lost: all - u32::try_from(times.len()).unwrap_or(u32::MAX),
-            times,
-            below: Some(below),
-            met: Some(met as f64 / f64::from(all) * 100.0),
-            classes,
-            ..ProvidersRound::default()
-        })
-    }
-
-    /// Whether a line of the trail tells of a call that a provider answered whose policy does not
-    /// cover the needs of the client.
-    fn is_below_needs(&self, line: &Value) -> bool {
-        let text = |field: &str| line[field].as_str().unwrap_or_default();
-        let sender = text("sender").trim_start_matches("CN=");
-        let client = CLIENTS.iter().find(|it| it.name == sender);
-        let named = text("backend");
-        let provider = self.backends.iter().position(|name| name == named);
-        let fits = client
-            .zip(provider)
-            .is_some_and(|(client, provider)| client.is_served_by(&PROVIDERS[provider]));
-        line["verdict"] == "accepted" && !fits
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use serde_json::json;
-
-    use super::*;
-
-    const URL: &str = "http://10.0.0.1/books";
-
-    fn told(usable: bool) -> Value {
-        json!({ "routes": [{ "backends": [{ "url": URL, "usable": usable }] }] })
-    }
-
-    /// The bar of the experiment fails by such a time alone.
-    #[tokio::test]
-    async fn a_killed_provider_is_watched_until_it_is_out_of_use() {
-        let asked = Cell::new(0);
-        let backends = async || {
-            asked.set(asked.get() + 1);
-            Ok(told(asked.get() < 4))
-        };
-        let ended = out_of_use(backends, URL, PATIENCE).await;
-        ended.expect("it is out of use");
-        assert_eq!(asked.get(), 4);
-    }
-
-    #[tokio::test]
-    async fn a_killed_provider_that_stays_in_use_is_a_failure() {
-        let ended = out_of_use(async || Ok(told(true)), URL, Duration::ZERO).await;
-        let failure = ended.expect_err("it is in use");
-        assert_eq!(
-            failure.to_string(),
-            "soapstone: a provider that was killed is still in use\n"
-        );
-    }
 }
