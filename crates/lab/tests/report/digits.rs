@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use super::everything::files_of_everything;
 use super::read::between;
-use super::recomputed::files_of_everything;
 
 /// The program on these files; nothing, where there is no Python and nobody insists.
 fn digits(lines: &Path, page: &Path) -> Option<Output> {

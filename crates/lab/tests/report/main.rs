@@ -11,6 +11,8 @@ use soapstone_lab::study::{self, Study};
 
 mod absent;
 mod digits;
+mod estimates;
+mod everything;
 mod findings;
 mod front;
 mod guide;

@@ -123,7 +123,7 @@ impl Chance {
 
 #[test]
 fn no_plot_of_lines_has_more_than_seven_series() {
-    let runs = super::recomputed::everything();
+    let runs = super::everything::everything();
     let files = Report::of(studies::ALL, &runs).attachments();
     let mut panels = 0;
     for file in files.iter().filter(|it| it.name.ends_with(".svg")) {

@@ -1,30 +1,27 @@
 //! Every value of every figure, recomputed from the samples by other code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use soapstone_lab::papers::Reported;
-use soapstone_lab::report::Run;
 use soapstone_lab::studies;
 use soapstone_lab::study::{
-    Design, Estimate, Experiment, Factor, Figure, Gamble, Level, OwnCalls, Quantity, Scale, Scope,
-    Shows, Stack, Study,
+    Design, Estimate, Experiment, Factor, Figure, Level, OwnCalls, Quantity, Scale, Scope, Shows,
+    Stack, Study,
 };
 
+use super::estimates::{Estimated, estimated, ratio};
 use super::read::{Chance, between, line, number, values};
 use super::{page_of, run};
 
-/// Two-sided 95 % of Student's t with six degrees of freedom.
-const T_OF_SIX: f64 = 2.446_912;
 /// Samples of each line.
-const SAMPLES: usize = 7;
+pub(super) const SAMPLES: usize = 7;
 
 /// Stack, arm and coordinates.
-type Place = (String, String, BTreeMap<String, String>);
+pub(super) type Place = (String, String, BTreeMap<String, String>);
 
 /// Samples of a figure, by quantity.
-type Raw = BTreeMap<(Place, &'static str), Vec<f64>>;
+pub(super) type Raw = BTreeMap<(Place, &'static str), Vec<f64>>;
 
 /// What a figure shows: its quantity, the figure of its samples, and the arm that others are
 /// compared with.
@@ -48,7 +45,7 @@ fn asked(shows: &Shows) -> Option<(Quantity, Estimate, Option<&'static str>)> {
 }
 
 /// A glance at two stacks.
-fn glance() -> Scope {
+pub(super) fn glance() -> Scope {
     Scope {
         scale: Scale::Quick,
         stacks: vec![Stack::Soapstone, Stack::Cxf],
@@ -59,7 +56,12 @@ fn glance() -> Scope {
 }
 
 /// Samples for every arm at every point of a figure, on two stacks.
-fn samples(study: &Study, experiment: &Experiment, figure: &Figure, chance: &mut Chance) -> Raw {
+pub(super) fn samples(
+    study: &Study,
+    experiment: &Experiment,
+    figure: &Figure,
+    chance: &mut Chance,
+) -> Raw {
     let mut raw = Raw::new();
     let Some((quantity, _, baseline)) = asked(&figure.shows) else {
         return raw;
@@ -109,68 +111,17 @@ fn samples(study: &Study, experiment: &Experiment, figure: &Figure, chance: &mut
     raw
 }
 
-fn lines(study: &Study, experiment: &Experiment, figure: &Figure, raw: &Raw) -> Vec<Value> {
+pub(super) fn lines(
+    study: &Study,
+    experiment: &Experiment,
+    figure: &Figure,
+    raw: &Raw,
+) -> Vec<Value> {
     let of = (study.name, experiment.number, figure.lines_of());
     let lines = raw.iter().map(|(((stack, arm, at), quantity), samples)| {
         line(of, &json!(at), (stack, arm), quantity, samples)
     });
     lines.collect()
-}
-
-/// A value and its interval.
-type Estimated = (f64, Option<[f64; 2]>);
-
-fn estimated(samples: &[f64], by: Estimate) -> Estimated {
-    let n = samples.len() as f64;
-    let mut ascending = samples.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    let median = ascending[SAMPLES / 2];
-    let mean = samples.iter().sum::<f64>() / n;
-    let deviation = (samples.iter().map(|it| it * it).sum::<f64>() - n * mean * mean) / (n - 1.0);
-    let half = T_OF_SIX * (deviation / n).sqrt();
-    match by {
-        Estimate::Best => (ascending[0], Some([ascending[0], median])),
-        Estimate::Median => (median, Some(bootstrapped(&ascending))),
-        Estimate::Mean => (mean, Some([mean - half, mean + half])),
-        Estimate::Deviation => (deviation.sqrt(), None),
-    }
-}
-
-/// Where the medians of the middle 95 % of resamples lie: a resample's median is no more than the
-/// k-th of seven samples if four draws or more are.
-fn bootstrapped(ascending: &[f64]) -> [f64; 2] {
-    let chance = |count: usize| {
-        let share = count as f64 / SAMPLES as f64;
-        let choose = [1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0];
-        let draws = 4..=SAMPLES;
-        let of = draws.map(|it| {
-            choose[it] * share.powi(it as i32) * (1.0 - share).powi((SAMPLES - it) as i32)
-        });
-        of.sum::<f64>()
-    };
-    [0.025, 0.975].map(|wanted| {
-        let place = (1..=SAMPLES).find(|count| chance(*count) >= wanted);
-        ascending[place.expect("a sample") - 1]
-    })
-}
-
-/// A ratio: errors on the logarithmic scale add as squares; of best times, up to the ratio of
-/// medians.
-fn ratio(above: &[f64], below: &[f64], by: Estimate) -> Estimated {
-    let ((a, a_ends), (b, b_ends)) = (estimated(above, by), estimated(below, by));
-    let value = a / b;
-    if by == Estimate::Best {
-        let medians = estimated(above, Estimate::Median).0 / estimated(below, Estimate::Median).0;
-        return (value, Some([value.min(medians), value.max(medians)]));
-    }
-    let (Some(a_ends), Some(b_ends)) = (a_ends, b_ends) else {
-        return (value, None);
-    };
-    let errors = |a_end: f64, b_end: f64| {
-        ((a_end.ln() - a.ln()).powi(2) + (b_end.ln() - b.ln()).powi(2)).sqrt()
-    };
-    let (down, up) = (errors(a_ends[0], b_ends[1]), errors(a_ends[1], b_ends[0]));
-    (value, Some([value / down.exp(), value * up.exp()]))
 }
 
 /// What a figure is to show of an arm.
@@ -495,127 +446,4 @@ fn every_figure_of_every_study_shows_what_its_samples_say() {
         "Share",
     ];
     assert_eq!(kinds, all.map(str::to_owned).into());
-}
-
-/// Everything that is pretended of every study, as one run.
-pub(super) fn everything() -> Vec<Run> {
-    vec![run("one", &lines_of_everything())]
-}
-
-fn lines_of_everything() -> Vec<Value> {
-    let mut chance = Chance(0x1234_5678_9abc_def1);
-    let mut all = Vec::new();
-    for study in studies::ALL {
-        for experiment in study.experiments {
-            for figure in experiment.figures {
-                let raw = samples(study, experiment, figure, &mut chance);
-                all.extend(lines(study, experiment, figure, &raw));
-                if let Shows::Drawn { from, .. } = figure.shows {
-                    let from = study.figure(experiment.number, from).expect("its lines");
-                    all.extend(of_deployments(study, experiment, from, &mut chance));
-                }
-                if let Shows::Modelled {
-                    model, baseline, ..
-                } = figure.shows
-                {
-                    let arms = (&model, baseline);
-                    all.extend(of_gamble(study, experiment, figure, arms, &mut chance));
-                }
-            }
-        }
-    }
-    all.push(json!({"stack": "gsoap", "absent": "no compiler"}));
-    all
-}
-
-/// What deployments take, for what is drawn from it: totals that grow with messages, and the time
-/// of later ones.
-fn of_deployments(
-    study: &Study,
-    experiment: &Experiment,
-    from: &Figure,
-    chance: &mut Chance,
-) -> Vec<Value> {
-    let mut all = Vec::new();
-    let mut costs: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
-    for (place, _) in samples(study, experiment, from, chance).into_keys() {
-        let Some(messages) = place
-            .2
-            .get("messages")
-            .and_then(|it| it.parse::<f64>().ok())
-        else {
-            continue;
-        };
-        let (stack, arm, at) = place;
-        let costs = costs.entry((stack.clone(), arm.clone()));
-        let [start, each] = *costs.or_insert_with(|| [2e4 * chance.share(), 4e3 * chance.share()]);
-        let of = (study.name, experiment.number, from.shown_in);
-        // As many deployments as there are samples, each with all of its messages.
-        let later = SAMPLES * (messages as usize - 1);
-        for (quantity, count, middle) in [
-            ("total", SAMPLES, start + each * messages),
-            ("first", SAMPLES, start),
-            ("later", later, each),
-        ] {
-            if count > 0 {
-                let samples = chance.samples(count, middle, 0.05);
-                all.push(line(of, &json!(at), (&stack, &arm), quantity, &samples));
-            }
-        }
-    }
-    all
-}
-
-/// What a gamble takes that costs less the more messages are canonical, and the parts of its model.
-fn of_gamble(
-    study: &Study,
-    experiment: &Experiment,
-    figure: &Figure,
-    (model, baseline): (&Gamble, &str),
-    chance: &mut Chance,
-) -> Vec<Value> {
-    let mut all = Vec::new();
-    for point in (experiment.points)(&glance()) {
-        let costs = if point.shown_in == model.parts {
-            [(model.canonicalization, 200.0), (model.rest, 800.0)]
-        } else if point.shown_in == figure.shown_in {
-            let canonical: f64 = point.at[figure.x].parse().expect("a share");
-            // As much as the baseline, where 60 % are canonical.
-            [(model.arm, 1_600.0 - 10.0 * canonical), (baseline, 1_000.0)]
-        } else {
-            continue;
-        };
-        let of = (study.name, experiment.number, point.shown_in);
-        for (arm, middle) in costs {
-            let samples = chance.samples(SAMPLES, middle, 0.05);
-            let at = json!(point.at);
-            all.push(line(of, &at, ("soapstone", arm), "processor", &samples));
-        }
-    }
-    all
-}
-
-/// The page of everything, and its lines, where tests keep their files.
-pub(super) fn files_of_everything(name: &str) -> [PathBuf; 2] {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let lines = lines_of_everything();
-    let page = page_of(&[run("one", &lines)]);
-    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
-    let contents = [("jsonl", text.join("\n")), ("html", page)];
-    contents.map(|(ending, contents)| {
-        let path = folder.join(format!("{name}.{ending}"));
-        std::fs::write(&path, contents).expect("a file");
-        path
-    })
-}
-
-#[test]
-fn a_page_of_every_figure_to_look_at_is_written_where_tests_keep_their_files() {
-    let [_, page] = files_of_everything("every-figure");
-    let page = std::fs::read_to_string(page).expect("the page");
-    let figures = studies::ALL.iter().flat_map(|it| it.experiments);
-    for figure in figures.flat_map(|it| it.figures) {
-        let article = format!("-{}\">", figure.shown_in);
-        assert!(page.contains(&article), "{}", figure.shown_in);
-    }
 }

@@ -3,8 +3,8 @@
 use soapstone_lab::report::Report;
 use soapstone_lab::studies;
 
+use super::everything::everything;
 use super::page_of;
-use super::recomputed::everything;
 
 /// Rows of the tables of these classes, as the page shows them, without small print.
 fn tables_of_page(page: &str) -> Vec<Vec<Vec<String>>> {
