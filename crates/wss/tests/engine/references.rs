@@ -1,6 +1,9 @@
 //! How messages name certificates, and which certificate each name means (SOAP Message Security
 //! 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2; XML-Signature 1.1, 4.5).
 
+mod covered;
+mod paths;
+
 use std::sync::Arc;
 
 use soapstone_crypto::issue::{self, Template};
@@ -26,22 +29,9 @@ fn all() -> impl Iterator<Item = KeyReference> {
     ways.filter(|way| way.names_certificates())
 }
 
-/// Every way through which a signature covers the certificate.
-fn dereferenced() -> impl Iterator<Item = KeyReference> {
-    all().filter(|way| way.is_dereferenced())
-}
-
 fn signing_by(reference: KeyReference) -> Policy {
     with(&policy(Mechanism::Sign, "Basic128GCM"), |policy| {
         policy.name_signing_key(reference);
-    })
-}
-
-/// Messages whose signature covers the token, through the reference to it.
-fn protecting(reference: KeyReference) -> Policy {
-    with(&signing_by(reference), |policy| {
-        policy.parts.signed.push(Part::Token);
-        policy.parts.tokens_by_reference = true;
     })
 }
 
@@ -248,160 +238,6 @@ fn issuer_names_with_a_comma_are_quoted_for_net() {
             ..service_keys()
         };
         open_with(&policy, keys, &facts(), &message, now()).unwrap();
-    }
-}
-
-/// An identity whose certificate is not of the authority itself.
-fn below_the_authority() -> Identity {
-    let subject = Template::new("CN=between", keys::validity()).unwrap();
-    let between = issue::identity(&PARTIES.authority, keys::RSA, &subject.for_authority()).unwrap();
-    let end = leaf(&between, "CN=client", keys::validity());
-    let chain = vec![between.certificate().clone()];
-    Identity::new(end.key().clone(), end.certificate().clone(), chain).unwrap()
-}
-
-/// X.509 Token Profile 1.1.1, 3.1; BDEW AS4-Profil 1.1, 2.2.6.2.1; ICS2, HTI 4.6.2.
-#[test]
-fn a_path_is_sent_whole_and_leads_to_the_anchor() {
-    let identity = Arc::new(below_the_authority());
-    let keys = Keys {
-        identity: Some(Arc::clone(&identity)),
-        ..client_keys()
-    };
-    let sent = |way| {
-        let secured = secure_with(&signing_by(way), keys.clone(), PLAIN, None);
-        String::from_utf8(secured.bytes).unwrap()
-    };
-    let path = sent(KeyReference::PkiPath);
-    open_by_anchor(&signing_by(KeyReference::PkiPath), &path).unwrap();
-    let token = cut(&path, "wsse:BinarySecurityToken");
-    assert!(token.contains(&format!("ValueType=\"{X509_PKI_PATH_V1}\"")));
-    let reference = cut(&path, "wsse:SecurityTokenReference");
-    assert!(reference.contains(&format!("wsse11:TokenType=\"{X509_PKI_PATH_V1}\"")));
-    assert!(reference.contains(&format!(
-        "ValueType=\"{X509_PKI_PATH_V1}\"></wsse:Reference>"
-    )));
-    let start = token.find('>').unwrap() + 1;
-    let end = token.rfind('<').unwrap();
-    let octets = base64::decode_xml_to_vec(&token.as_bytes()[start..end]).unwrap();
-    let found = Certificate::from_pki_path(&octets).unwrap();
-    assert_eq!(found[0].der(), identity.certificate().der());
-    assert_eq!(found[1].der(), identity.chain()[0].der());
-
-    let alone = sent(KeyReference::Direct);
-    let refused = open_by_anchor(&signing_by(KeyReference::Direct), &alone).unwrap_err();
-    assert_eq!(refused.name(), "untrusted");
-}
-
-/// XML-Signature 1.1, 4.5.4: certificates of a path come in any order.
-#[test]
-fn a_path_in_x509_data_is_read_in_any_order() {
-    let identity = below_the_authority();
-    let keys = Keys {
-        identity: Some(Arc::new(identity.clone())),
-        ..client_keys()
-    };
-    let policy = signing_by(KeyReference::X509Data);
-    let secured = secure_with(&policy, keys, PLAIN, None);
-    let message = String::from_utf8(secured.bytes).unwrap();
-    let (end, between) = (
-        embedded(identity.certificate()),
-        embedded(&identity.chain()[0]),
-    );
-    let root = embedded(PARTIES.authority.certificate());
-    for path in [
-        [&end, &between, &root],
-        [&root, &between, &end],
-        [&between, &end, &root],
-    ] {
-        let path = path.map(String::as_str).concat();
-        let message = message.replacen(&end, &path, 1);
-        assert_eq!(open_by_anchor(&policy, &message).unwrap(), "CN=client");
-    }
-    // Two that have nothing to do with each other.
-    let two = format!("{end}{}", embedded(stranger()));
-    let refused = open_by_anchor(&policy, &message.replacen(&end, &two, 1)).unwrap_err();
-    assert_eq!(refused.name(), "malformed");
-}
-
-/// SOAP Message Security 1.1.1, 8.3: whatever the reference, and whether or not the header has the
-/// token.
-#[test]
-fn a_signature_covers_its_token_through_every_reference() {
-    let in_default_namespace = PLAIN.replace("soap:", "").replace(":soap", "");
-    for way in dereferenced() {
-        for plain in [PLAIN, &PLAIN.replace(SOAP11, SOAP12), &in_default_namespace] {
-            let policy = protecting(way);
-            let message = secure(&policy, plain);
-            assert_eq!(message.matches(STR_TRANSFORM).count(), 1, "{way:?}");
-            if let Err(refused) = open(&policy, &message) {
-                panic!("{way:?}: {refused}\n{message}");
-            }
-            // The receiver asks for the token itself, whatever the way that the sender has.
-            let plain = with(&signing_by(KeyReference::Direct), |policy| {
-                policy.parts.signed.push(Part::Token);
-            });
-            open(&plain, &message).unwrap();
-        }
-    }
-}
-
-/// What stands in the header is covered as it stands, unless the policy says otherwise.
-#[test]
-fn a_token_of_the_header_is_covered_by_its_id_unless_told() {
-    for way in [KeyReference::Direct, KeyReference::PkiPath] {
-        let policy = with(&protecting(way), |policy| {
-            policy.parts.tokens_by_reference = false;
-        });
-        let message = secure(&policy, PLAIN);
-        assert!(!message.contains(STR_TRANSFORM), "{way:?}");
-        open(&policy, &message).unwrap();
-    }
-}
-
-/// The certificate that a signature covers cannot be exchanged for another one of the same key.
-#[test]
-fn a_covered_certificate_is_not_exchanged_for_another_one_of_its_key() {
-    let key = PARTIES.client.key();
-    let template = keys::template("CN=client");
-    let again = issue::issued(&PARTIES.authority, key.public_key(), &template).unwrap();
-    assert_ne!(again.der(), client().der());
-    let mut rules = trust_rules();
-    rules.pinned.push(again.clone());
-    let keys = Keys {
-        trust: Some(Arc::new(TrustStore::new(rules).unwrap())),
-        ..service_keys()
-    };
-    let exchanged = |policy: &Policy| {
-        let message = secure(policy, PLAIN);
-        let named = key_identifier(THUMBPRINT_SHA1, &client().thumbprint_sha1());
-        let (old, new) = (client().thumbprint_sha1(), again.thumbprint_sha1());
-        assert!(named.contains(&base64::encode(&old)));
-        let message = message.replacen(&base64::encode(&old), &base64::encode(&new), 1);
-        open_with(policy, keys.clone(), &facts(), &message, now()).map(drop)
-    };
-    // Nothing covers it: another certificate of the same key says the same.
-    assert_eq!(exchanged(&signing_by(KeyReference::Thumbprint)), Ok(()));
-    let refused = exchanged(&protecting(KeyReference::Thumbprint)).unwrap_err();
-    assert_eq!(refused.name(), "digest-mismatch");
-}
-
-/// A token inside of the reference to it is demanded to be covered, as is any other.
-#[test]
-fn an_embedded_token_that_nothing_covers_is_unsigned() {
-    let message = secure(&signing_by(KeyReference::Embedded), PLAIN);
-    let refused = open(&protecting(KeyReference::Embedded), &message).unwrap_err();
-    assert_eq!(refused, Rejected::Unsigned { part: Part::Token });
-}
-
-#[test]
-fn a_reference_that_cannot_be_dereferenced_covers_no_token() {
-    for way in all().filter(|way| !way.is_dereferenced()) {
-        let problems = OutboundPlan::compile(protecting(way), client_keys()).unwrap_err();
-        assert!(
-            matches!(&*problems, [PlanProblem::Reference { reference, .. }] if *reference == way),
-            "{problems:?}"
-        );
     }
 }
 
