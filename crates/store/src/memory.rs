@@ -21,18 +21,19 @@
 //! later than any message can that is good now. When no more fit, messages are refused; and so is a
 //! message that ends when a mark ended that was dropped.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+mod shard;
+
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
-use soapstone::clock::{Elapsed, Forgotten, Steps};
+use soapstone::clock::Elapsed;
 use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, ReplayKey};
 
+use self::shard::{Held, Life, Moment, Shard};
 use crate::cancellers::Cancellers;
 use crate::doubt::Doubt;
 use crate::moments::set_back;
@@ -40,9 +41,6 @@ use crate::room::{Place, Room};
 use crate::tallies::{Change, Tallies, rounded_up};
 
 const SHARDS: usize = 16;
-
-/// Marks that expire within the same so many seconds are dropped together.
-const EPOCH_SECONDS: i64 = 8;
 
 /// The marks and tallies that one process holds, for all its endpoints.
 #[derive(Clone, Debug, Default)]
@@ -116,52 +114,6 @@ struct Scope {
 impl Scope {
     fn own(&self, key: &[u8; 16]) -> [u8; 16] {
         std::array::from_fn(|index| key[index] ^ self.name[index])
-    }
-}
-
-#[derive(Debug, Default)]
-struct Shard {
-    /// 128 bits of the mark's hash.
-    marks: HashMap<[u8; 16], Held>,
-    /// Those that expire by the clock, by epoch of expiry.
-    epochs: BTreeMap<i64, Vec<[u8; 16]>>,
-    /// Those that are held for a time, by epoch of the time elapsed.
-    counted: BTreeMap<i64, Vec<[u8; 16]>>,
-    /// The seconds from which marks are expired that were dropped.
-    forgotten: Forgotten,
-    steps: Steps,
-}
-
-#[derive(Debug)]
-struct Held {
-    life: Life,
-    /// The first configuration in which its message was accepted.
-    configuration: u32,
-    _place: Place,
-}
-
-/// The second from which a mark is expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Life {
-    /// Of the clock.
-    Clock(i64),
-    /// Of the time elapsed.
-    Counted(i64),
-}
-
-/// Seconds of both clocks.
-#[derive(Clone, Copy, Debug)]
-struct Moment {
-    clock: i64,
-    elapsed: i64,
-}
-
-impl Life {
-    fn is_over(self, now: Moment) -> bool {
-        match self {
-            Self::Clock(until) => until <= now.clock,
-            Self::Counted(until) => until <= now.elapsed,
-        }
     }
 }
 
@@ -551,105 +503,6 @@ impl Attempts for MemoryReplay {
     /// Whichever endpoint cancelled it, and whatever its store was.
     fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
         Ok(self.memory.0.cancelled.find(name, now).failed > 0)
-    }
-}
-
-impl Shard {
-    fn holds(&self, key: &[u8; 16], now: Moment) -> bool {
-        self.marks
-            .get(key)
-            .is_some_and(|held| !held.life.is_over(now))
-    }
-
-    /// The first configuration in which a message was accepted that has such a mark.
-    fn accepted(&self, key: &[u8; 16], now: Moment) -> Option<u32> {
-        let held = self.marks.get(key)?;
-        (!held.life.is_over(now)).then_some(held.configuration)
-    }
-
-    /// Whether a mark of such a life may have been dropped: the last second of those that were.
-    fn forgot(&self, life: Life) -> Option<i64> {
-        match life {
-            Life::Clock(until) => self.forgotten.last_beside(until),
-            Life::Counted(_) => None,
-        }
-    }
-
-    fn remember(&mut self, key: [u8; 16], mut held: Held, now: Moment) {
-        if let Some(before) = self.marks.remove(&key) {
-            if before.life.is_over(now) {
-                self.note(before.life);
-            } else {
-                // Another scope's, whose message it is as well.
-                held.life = held.life.max(before.life);
-                held.configuration = held.configuration.min(before.configuration);
-            }
-        }
-        let (epochs, second) = match held.life {
-            Life::Clock(until) => (&mut self.epochs, until),
-            Life::Counted(until) => (&mut self.counted, until),
-        };
-        let epoch = epochs.entry(second.div_euclid(EPOCH_SECONDS));
-        epoch.or_default().push(key);
-        self.marks.insert(key, held);
-    }
-
-    /// Notes that a mark is dropped.
-    fn note(&mut self, life: Life) {
-        if let Life::Clock(until) = life {
-            self.forgotten.note(until, until);
-        }
-    }
-
-    /// Drops what is expired for good, epoch by epoch.
-    fn drop_expired(&mut self, now: Moment) {
-        let earliest = self.steps.earliest(now.clock, now.elapsed);
-        self.drop_ended(earliest);
-        while let Some(epoch) = self.counted.first_entry()
-            && (*epoch.key() + 1) * EPOCH_SECONDS <= now.elapsed
-        {
-            let keys = epoch.remove();
-            self.drop_all(keys, |life| life.is_over(now));
-        }
-    }
-
-    /// Drops what ends by the clock until such a second, epoch by epoch.
-    fn drop_ended(&mut self, last: i64) {
-        while let Some(epoch) = self.epochs.first_entry()
-            && (*epoch.key() + 1) * EPOCH_SECONDS <= last
-        {
-            let keys = epoch.remove();
-            self.drop_all(
-                keys,
-                |life| matches!(life, Life::Clock(until) if until <= last),
-            );
-        }
-    }
-
-    /// Drops what ends by the clock after such a second, epoch by epoch.
-    fn drop_ahead(&mut self, last: i64) {
-        while let Some(epoch) = self.epochs.last_entry()
-            && *epoch.key() * EPOCH_SECONDS > last
-        {
-            let keys = epoch.remove();
-            self.drop_all(
-                keys,
-                |life| matches!(life, Life::Clock(until) if until > last),
-            );
-        }
-    }
-
-    /// Drops those of the marks that are to be dropped.
-    fn drop_all(&mut self, keys: Vec<[u8; 16]>, is_dropped: impl Fn(Life) -> bool) {
-        for key in keys {
-            // A mark that was remembered again lives on in another epoch.
-            if let Entry::Occupied(mark) = self.marks.entry(key)
-                && is_dropped(mark.get().life)
-            {
-                let life = mark.remove().life;
-                self.note(life);
-            }
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU32;
 
 use soapstone_testkit::{Elapsed as Passed, at};
 
+use super::shard::EPOCH_SECONDS;
 use super::*;
 
 /// A memory whose time elapsed is set as well.
