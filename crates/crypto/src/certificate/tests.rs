@@ -1,6 +1,7 @@
 //! Certificates are read, and their extensions and validity are judged.
 
 use super::*;
+use crate::der;
 use crate::issue::{self, Template, Validity};
 use crate::key::KeyKind;
 use crate::testing::{self, hex};
