@@ -16,6 +16,7 @@ mod design;
 mod issuers;
 mod kept;
 mod open_files;
+mod own_run;
 mod process_log;
 mod report;
 mod study;

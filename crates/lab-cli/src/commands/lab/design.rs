@@ -4,14 +4,12 @@
 //! call.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use soapstone_lab::report::Report;
 use soapstone_lab::studies;
-use soapstone_lab::study::{Design, NoDesign, Selection};
+use soapstone_lab::study::{Design, NoDesign};
 
-use super::report;
-use super::study::{self, Own, StudyArguments};
+use super::own_run::{Chosen, OwnRunArguments};
+use super::study::Own;
 use crate::failure::Failure;
 use crate::files;
 use crate::logging::LogArguments;
@@ -50,20 +48,8 @@ pub struct DesignArguments {
     /// Make no call: print the combinations
     #[arg(long)]
     dry_run: bool,
-    /// One line of JSON for each measurement
-    #[arg(long)]
-    json: bool,
-    /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that
-    /// was stopped goes on where it was
-    #[arg(long, value_name = "FOLDER")]
-    keep: Option<PathBuf>,
-    /// Write a page with plots here, as `soapstone lab report` does
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Cores for the clients; services and gateways have the others, and 0 lets everything run on
-    /// all. One in four, if nothing is said
-    #[arg(long, value_name = "N")]
-    client_cores: Option<usize>,
+    #[command(flatten)]
+    run: OwnRunArguments,
 }
 
 /// Measures the design.
@@ -95,30 +81,12 @@ pub(super) fn run(arguments: &DesignArguments, log: LogArguments) -> Result<(), 
         )),
         ..Own::default()
     };
-    let folder = study::Run {
-        selections: vec![Selection {
-            study: studies::DESIGN,
-            experiment: None,
-        }],
-        arguments: &StudyArguments::of_own_calls(
-            None,
-            arguments.keep.clone(),
-            arguments.client_cores,
-        ),
+    let chosen = Chosen {
+        study: studies::DESIGN,
+        experiment: None,
         filter: &[],
-        quick: false,
-        json: arguments.json,
-        log,
-        own: &own,
-    }
-    .start()?;
-    let runs = report::runs(&[folder])?;
-    let report = Report::of(&[studies::DESIGN], &runs);
-    if let Some(factors) = report.own_factors().filter(|_| !arguments.json) {
-        files::print(factors)?;
-    }
-    match &arguments.output {
-        Some(page) => report::write(&report, page),
-        None => Ok(()),
-    }
+    };
+    arguments
+        .run
+        .run(chosen, &own, log, |report| report.own_factors())
 }

@@ -7,12 +7,11 @@ mod file;
 use std::io::Write;
 use std::path::PathBuf;
 
-use soapstone_lab::report::Report;
 use soapstone_lab::studies;
-use soapstone_lab::study::{Design, Scale, Scope, Selection, Stack};
+use soapstone_lab::study::{Design, Scale, Scope, Stack};
 
-use super::report;
-use super::study::{self, Own, StudyArguments};
+use super::own_run::{Chosen, OwnRunArguments};
+use super::study::Own;
 use crate::failure::Failure;
 use crate::files;
 use crate::logging::LogArguments;
@@ -64,20 +63,8 @@ pub struct CheckArguments {
     /// Make no call: print the requests, and how many calls of each operation would be made
     #[arg(long)]
     dry_run: bool,
-    /// One line of JSON for each measurement
-    #[arg(long)]
-    json: bool,
-    /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that
-    /// was stopped goes on where it was
-    #[arg(long, value_name = "FOLDER")]
-    keep: Option<PathBuf>,
-    /// Write a page with plots here, as `soapstone lab report` does
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Cores for the clients; services and gateways have the others, and 0 lets everything run on
-    /// all. One in four, if nothing is said
-    #[arg(long, value_name = "N")]
-    client_cores: Option<usize>,
+    #[command(flatten)]
+    run: OwnRunArguments,
 }
 
 /// Checks.
@@ -146,30 +133,12 @@ pub(super) fn run(arguments: &CheckArguments, log: LogArguments) -> Result<(), F
             digest
         }),
     };
-    let folder = study::Run {
-        selections: vec![Selection {
-            study: studies::OWN,
-            experiment: None,
-        }],
-        arguments: &StudyArguments::of_own_calls(
-            arguments.experiment,
-            arguments.keep.clone(),
-            arguments.client_cores,
-        ),
+    let chosen = Chosen {
+        study: studies::OWN,
+        experiment: arguments.experiment,
         filter: &arguments.filter,
-        quick: false,
-        json: arguments.json,
-        log,
-        own: &own,
-    }
-    .start()?;
-    let runs = report::runs(&[folder])?;
-    let report = Report::of(&[studies::OWN], &runs);
-    if let Some(choice) = report.own_choice().filter(|_| !arguments.json) {
-        files::print(choice)?;
-    }
-    match &arguments.output {
-        Some(page) => report::write(&report, page),
-        None => Ok(()),
-    }
+    };
+    arguments
+        .run
+        .run(chosen, &own, log, |report| report.own_choice())
 }
