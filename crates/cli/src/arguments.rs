@@ -125,20 +125,3 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 #[cfg(test)]
 #[path = "../tests/common/teaching.rs"]
 mod teaching;
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn every_command_teaches_with_an_example() {
-        teaching::examine(&Arguments::command());
-    }
-}

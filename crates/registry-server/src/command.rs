@@ -161,20 +161,3 @@ fn serve(arguments: &ServeArguments, log: LogArguments) -> Result<(), Failure> {
 #[cfg(test)]
 #[path = "../../cli/tests/common/teaching.rs"]
 mod teaching;
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn every_command_teaches_with_an_example() {
-        teaching::examine(&Arguments::command());
-    }
-}

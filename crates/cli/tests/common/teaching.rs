@@ -1,9 +1,23 @@
-//! What every command of both programs keeps: it says what it is for, and shows an example.
+//! What every command of each program keeps: it says what it is for, and shows an example.
 //!
 //! The rule kept here: hidden commands teach, too.
 
+use clap::CommandFactory;
+
+use super::Arguments;
+
+#[test]
+fn the_command_line_is_consistent() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn every_command_teaches_with_an_example() {
+    examine(&Arguments::command());
+}
+
 /// Checks a command and all commands below it.
-pub(crate) fn examine(command: &clap::Command) {
+fn examine(command: &clap::Command) {
     for inner in command.get_subcommands() {
         examine(inner);
     }
