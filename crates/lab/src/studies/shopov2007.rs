@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use soapstone::wss::{Mechanism, Suite};
 
-use super::in_memory::{Messages, Workbench};
+use super::in_memory::{Messages, Processing, Workbench};
 use crate::papers::{Laid, Results, SHOPOV};
 use crate::study::{
     Arm, Claim, Estimate, Experiment, Figure, Line, Operation, Paper, Point, Procedure, Quantity,
@@ -256,23 +256,20 @@ fn points(
 
 /// Weighs the messages of the point's call and their Security headers.
 fn headers(point: &Point, _scope: &Scope, emit: &mut dyn FnMut(Line)) {
-    let called = point.at.get("call").map_or("", String::as_str);
-    let Some((_, operation)) = CALLS_MADE.into_iter().find(|it| it.0 == called) else {
-        return;
-    };
-    let messages = Messages::of(operation);
-    let suite = Suite::named(SUITE).expect("a suite that there is");
-    let workbench = Workbench::new();
-    for mechanism in SECURED {
-        let arm = Setup::secured(mechanism, SUITE).arm();
-        workbench
-            .processing(mechanism, &suite, |_| ())
-            .weigh(&messages, &arm, emit);
-    }
+    each_secured(point, |processing, messages, arm| {
+        processing.weigh(messages, arm, emit);
+    });
 }
 
 /// Secures and opens the request and the response of the point's call.
 fn processing(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
+    each_secured(point, |processing, messages, arm| {
+        processing.measure(messages, scope.scale, arm, emit);
+    });
+}
+
+/// Does something with the messages of the point's call under each mechanism.
+fn each_secured(point: &Point, mut work: impl FnMut(&Processing, &Messages, &str)) {
     let called = point.at.get("call").map_or("", String::as_str);
     let Some((_, operation)) = CALLS_MADE.into_iter().find(|it| it.0 == called) else {
         return;
@@ -282,8 +279,10 @@ fn processing(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let workbench = Workbench::new();
     for mechanism in SECURED {
         let arm = Setup::secured(mechanism, SUITE).arm();
-        workbench
-            .processing(mechanism, &suite, |_| ())
-            .measure(&messages, scope.scale, &arm, emit);
+        work(
+            &workbench.processing(mechanism, &suite, |_| ()),
+            &messages,
+            &arm,
+        );
     }
 }

@@ -21,17 +21,23 @@ const SECURED: Measure = Measure::Itself(Quantity::Secured, Estimate::Mean);
 /// Calls in a second.
 const RATE: Measure = Measure::Itself(Quantity::Rate, Estimate::Mean);
 
+/// Each mechanism, and none.
+const EVERY_ARM: &[&str] = &[
+    "none",
+    "username",
+    "sign",
+    "encrypt",
+    "sign-encrypt",
+    "encrypt-sign",
+    "secure-conversation",
+];
+/// Each mechanism.
+const WITH_SECURITY: &[&str] = EVERY_ARM.split_at(1).1;
+
 pub(super) const ALL: &[Conclusion] = &[
     Conclusion::of("no security takes less than any mechanism", "sections 4.1 and 5, pages 9 and 21", (1, "tables-1-2"), MEAN, Asks::order(
             Of::arms(&["none"]),
-            Of::arms(&[
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ]),
+            Of::arms(WITH_SECURITY),
         )),
     Conclusion::of("a password takes less than every other mechanism", "section 4.1.1, page 11", (1, "tables-1-2"), MEAN, Asks::order(
             Of::arms(&["username"]),
@@ -44,15 +50,7 @@ pub(super) const ALL: &[Conclusion] = &[
             ]),
         )),
     Conclusion::of("security makes calls of Echo take up to 20 times as long", "section 4.1, page 9", (1, "tables-1-2"), Measure::Shown, Asks::value(
-            Of::arms(&[
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "Echo")]),
+            Of::arms(WITH_SECURITY).at(&[("operation", "Echo")]),
             [0.0, 2050.0],
         )).but("table 1 has 65/3 = 21.7"),
     Conclusion::of("with a simple payload signing takes less than encrypting", "section 4.1.1, page 11", (1, "tables-1-2"), MEAN, Asks::order(
@@ -113,26 +111,8 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["sign-encrypt", "encrypt-sign"]),
         )),
     Conclusion::of("a complex payload takes longer than a simple one under every mechanism", "section 4.1.1, page 10", (1, "tables-1-2"), MEAN, Asks::order(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "Echo")]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "EmployeeDetails")]),
+            Of::arms(EVERY_ARM).at(&[("operation", "Echo")]),
+            Of::arms(EVERY_ARM).at(&[("operation", "EmployeeDetails")]),
         )),
     Conclusion::of("up to 7 kB encrypting takes no more than signing, then signing takes less", "section 4.1.1, page 11", (2, "figure-3"), MEAN, Asks::Crossover {
             first: Of::arms(&["encrypt"]),
@@ -168,24 +148,8 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["sign-encrypt", "encrypt-sign"]),
         )),
     Conclusion::of("the first call after deployment takes twice as long as that of a later client (1.5 to 2.5 times here)", "section 4.1.2, pages 12 and 15", (3, "figures-4-5"), Measure::Beside(Quantity::First, "figure-4-later", Quantity::Newcomer), Asks::ratio(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ]),
+            Of::arms(EVERY_ARM),
+            Of::arms(EVERY_ARM),
             [1.5, 2.5],
         )),
     Conclusion::of("first calls with encryption take longer than those without", "section 4.1.2, page 15", (3, "figures-4-5"), FIRST, Asks::order(
@@ -208,26 +172,8 @@ pub(super) const ALL: &[Conclusion] = &[
             [1.215, 1.225],
         )),
     Conclusion::of("the size of a small payload does not change the first call (within 10 % here)", "section 4.1.2, page 13", (3, "figures-4-5"), FIRST, Asks::ratio(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "Echo-120")]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "Echo-12")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "Echo-120")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "Echo-12")]),
             [0.9, 1.1],
         )),
     Conclusion::of("the first call with encryption takes as long as with both (within 10 % here)", "section 4.1.2, page 12", (3, "figures-4-5"), FIRST, Asks::ratio(
@@ -236,48 +182,12 @@ pub(super) const ALL: &[Conclusion] = &[
             [0.9, 1.1],
         )),
     Conclusion::of("the first call with a complex payload takes longer than with a simple one", "section 4.1.2, page 15", (3, "figures-4-5"), FIRST, Asks::order(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "Echo-12")]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "EmployeeDetails")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "Echo-12")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "EmployeeDetails")]),
         )),
     Conclusion::of("the first call of a later client with a complex payload takes longer than with a simple one", "section 4.1.2, pages 12 and 13", (3, "figure-4-later"), NEWCOMER, Asks::order(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "Echo-12")]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("payload", "EmployeeDetails")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "Echo-12")]),
+            Of::arms(EVERY_ARM).at(&[("payload", "EmployeeDetails")]),
         )),
     Conclusion::of("with a complex payload signing costs less in all than encrypting for the first 46 messages", "section 4.1.2, page 14", (4, "figures-6-7"), TOTAL, Asks::Crossover {
             first: Of::arms(&["sign"]).at(&[("operation", "EmployeeDetails")]),
@@ -307,37 +217,11 @@ pub(super) const ALL: &[Conclusion] = &[
         )),
     Conclusion::of("with a simple payload times without security settle before those of every mechanism", "section 4.1.4, pages 17 and 18", (5, "tables-4-5-first-below-mean"), Measure::Shown, Asks::order(
             Of::arms(&["none"]).at(&[("operation", "Echo")]),
-            Of::arms(&[
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "Echo")]),
+            Of::arms(WITH_SECURITY).at(&[("operation", "Echo")]),
         )),
     Conclusion::of("with a complex payload times settle sooner than with a simple one", "section 4.1.4, page 17", (5, "tables-4-5-first-below-mean"), Measure::Shown, Asks::order(
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "EmployeeDetails")]),
-            Of::arms(&[
-                "none",
-                "username",
-                "sign",
-                "encrypt",
-                "sign-encrypt",
-                "encrypt-sign",
-                "secure-conversation",
-            ])
-            .at(&[("operation", "Echo")]),
+            Of::arms(EVERY_ARM).at(&[("operation", "EmployeeDetails")]),
+            Of::arms(EVERY_ARM).at(&[("operation", "Echo")]),
         )),
     Conclusion::of("with a complex payload a conversation settles before calls without security", "section 4.1.4, page 17", (5, "tables-4-5-first-below-mean"), Measure::Shown, Asks::order(
             Of::arms(&["secure-conversation"]).at(&[("operation", "EmployeeDetails")]),
