@@ -2,6 +2,8 @@
 //! and what the report says when it is given the papers' own tables as results.
 
 mod arithmetic;
+#[path = "../common/csv.rs"]
+mod csv;
 mod expected;
 mod results;
 

@@ -7,6 +7,8 @@ use soapstone_lab::report::{Report, Run};
 use soapstone_lab::studies;
 use soapstone_lab::study::{Line, Record, Study};
 
+use super::csv::cells;
+
 fn study(name: &str) -> &'static Study {
     studies::named(name).expect("a study")
 }
@@ -41,20 +43,6 @@ fn values(study: &'static Study, figure: &str) -> BTreeMap<String, BTreeMap<Stri
         (key.join(" "), row)
     });
     rows.collect()
-}
-
-/// Cells of a line of CSV.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            other => cells.last_mut().expect("a cell").push(other),
-        }
-    }
-    cells
 }
 
 /// The page's text of a figure.

@@ -10,6 +10,8 @@ use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
 mod absent;
+#[path = "../common/csv.rs"]
+mod csv;
 mod digits;
 mod estimates;
 mod everything;

@@ -8,6 +8,8 @@ use soapstone_lab::report::{Report, Run};
 use soapstone_lab::statistics::Figures;
 use soapstone_lab::studies;
 
+use super::csv::cells;
+
 /// The text between two others, the first time.
 pub(super) fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
     let from = text
@@ -64,20 +66,6 @@ pub(super) fn csv(contents: &str) -> Vec<BTreeMap<String, String>> {
     let head = cells(lines.next().expect("a head"));
     let rows = lines.map(|row| head.iter().cloned().zip(cells(row)).collect());
     rows.collect()
-}
-
-/// Cells of a line of CSV; no cell of these has a quotation mark.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            other => cells.last_mut().expect("a cell").push(other),
-        }
-    }
-    cells
 }
 
 /// The CSV file of a figure, in a report of all studies.
