@@ -49,10 +49,8 @@ fn metric(port: u16, name: &str) -> u64 {
     value.parse().expect("a number")
 }
 
-#[test]
-fn a_reader_of_the_log_that_stands_still_stops_neither_requests_nor_the_end() {
-    let folder = Folder::new();
-    let (port, admin) = (free_port(), free_port());
+/// A gateway that logs everything into a pipe.
+fn start_with_piped_log(folder: &Folder, port: u16, admin: u16) -> Server {
     folder.write("gateway.toml", configuration(port, admin, ""));
     let mut command = folder.command();
     command.args([
@@ -62,8 +60,15 @@ fn a_reader_of_the_log_that_stands_still_stops_neither_requests_nor_the_end() {
         "--log-level",
         "debug",
     ]);
+    Server::start_command(command.stderr(Stdio::piped()), "gateway at")
+}
+
+#[test]
+fn a_reader_of_the_log_that_stands_still_stops_neither_requests_nor_the_end() {
+    let folder = Folder::new();
+    let (port, admin) = (free_port(), free_port());
     // The pipe stays open, and nobody reads it.
-    let mut gateway = Server::start_command(command.stderr(Stdio::piped()), "gateway at");
+    let mut gateway = start_with_piped_log(&folder, port, admin);
     // Each of these lines holds its path: some 7 kB, of which a pipe and the queue take some 150.
     let long = format!("/{}", "x".repeat(7000));
     let mut asked = 0;
@@ -142,16 +147,7 @@ fn a_gateway_that_is_told_to_stop_says_so_and_serves_on_until_it_is_told_again()
 fn the_last_lines_of_the_log_are_written_before_the_program_ends() {
     let folder = Folder::new();
     let (port, admin) = (free_port(), free_port());
-    folder.write("gateway.toml", configuration(port, admin, ""));
-    let mut command = folder.command();
-    command.args([
-        "gateway",
-        "--config",
-        "gateway.toml",
-        "--log-level",
-        "debug",
-    ]);
-    let mut gateway = Server::start_command(command.stderr(Stdio::piped()), "gateway at");
+    let mut gateway = start_with_piped_log(&folder, port, admin);
     let mut log = gateway.standard_error();
     // Lines of some 7 kB, 140 in all: a pipe has no room for the last of them.
     for request in 0..20 {

@@ -74,6 +74,11 @@ impl Server {
             arguments.extend(["--port".to_owned(), port.to_string()]);
         }
         arguments.extend(options.iter().map(|option| (*option).to_owned()));
+        Self::start_redis(port, folder, arguments)
+    }
+
+    /// Redis with exactly these arguments.
+    fn start_redis(port: u16, folder: Folder, arguments: Vec<String>) -> Self {
         let mut server = Self {
             port,
             child: spawn(REDIS, &arguments, &[], folder.root()),
@@ -98,16 +103,7 @@ impl Server {
         );
         std::fs::write(&file, text).expect("the temporary folder is writable");
         let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
-        let mut server = Self {
-            port,
-            child: spawn(REDIS, &arguments, &[], folder.root()),
-            folder,
-            program: REDIS.to_owned(),
-            arguments,
-            environment: Vec::new(),
-        };
-        server.wait_until_it_listens();
-        server
+        Self::start_redis(port, folder, arguments)
     }
 
     /// What a start script of `deploy/` starts, in a folder of its own.

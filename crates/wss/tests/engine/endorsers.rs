@@ -202,7 +202,7 @@ fn a_copy_of_an_endorsement_is_not_another_one() {
 
 /// A certificate of somebody else for the client's key, from an authority that does not ask for a
 /// proof of possession (RFC 4211, 4), or simply renewed.
-pub(crate) fn another_certificate() -> Arc<Identity> {
+fn another_certificate() -> Arc<Identity> {
     let template = Template::new("CN=another name", Validity::days(now(), 30)).unwrap();
     let key = PARTIES.client.certificate().public_key();
     let certificate = issue::issued(&PARTIES.authority, key, &template).unwrap();
@@ -211,9 +211,9 @@ pub(crate) fn another_certificate() -> Arc<Identity> {
     Arc::new(made.unwrap())
 }
 
-#[test]
-fn one_key_does_not_endorse_twice_whatever_its_certificates() {
-    let policy = twice(symmetric());
+/// Messages that one key signs twice are refused and not made, unless somebody wrote that this is
+/// enough.
+pub(crate) fn one_key_does_not_sign_for_two(policy: &Policy) {
     let mut lenient = policy.clone();
     lenient.same_endorser = true;
     let renewed = another_certificate();
@@ -224,21 +224,26 @@ fn one_key_does_not_endorse_twice_whatever_its_certificates() {
     ] {
         let message = message(&lenient, keys.clone());
         assert_eq!(
-            refused(&policy, &facts(), &message),
+            refused(policy, &facts(), &message),
             Rejected::EndorserRepeated
         );
-        // Somebody wrote that this is enough.
         open(&lenient, &message).unwrap();
+        let problem = PlanProblem::Endorsers {
+            wanted: 2,
+            found: 1,
+        };
         let problems = OutboundPlan::compile(policy.clone(), keys).unwrap_err();
-        assert_eq!(
-            problems,
-            [PlanProblem::Endorsers {
-                wanted: 2,
-                found: 1
-            }]
-        );
+        assert_eq!(problems, [problem]);
     }
-    // One signature is not two, though.
+}
+
+#[test]
+fn one_key_does_not_endorse_twice_whatever_its_certificates() {
+    let policy = twice(symmetric());
+    one_key_does_not_sign_for_two(&policy);
+    // One signature is not two where the policy has one key sign for all, though.
+    let mut lenient = policy;
+    lenient.same_endorser = true;
     let mut once = lenient.clone();
     once.supporting.pop();
     let message = message(&once, client_keys());

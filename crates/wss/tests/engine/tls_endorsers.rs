@@ -13,7 +13,9 @@ use soapstone_wss::{
 use soapstone_xml::Buffers;
 
 use crate::conversations::{context, derived, knowing, refused, text};
-use crate::endorsers::{NOTARY, another_certificate, demand, elements, endorsed_by, other};
+use crate::endorsers::{
+    NOTARY, demand, elements, endorsed_by, one_key_does_not_sign_for_two, other,
+};
 use crate::support::{
     Adjust as _, PARTIES, PLAIN, aside, client_keys, envelope, facts, forwarded, header, merged,
     now, open, open_with, path, policy, secure_with, service_keys, with,
@@ -284,27 +286,7 @@ fn neither_a_context_nor_a_certificate_stands_in_for_the_other() {
 #[test]
 fn one_key_does_not_sign_for_two_whatever_its_certificates() {
     let policy = certificates();
-    let mut lenient = policy.clone();
-    lenient.same_endorser = true;
-    let renewed = another_certificate();
-    for keys in [
-        client_keys(),
-        endorsed_by(&[&PARTIES.client, &PARTIES.client]),
-        endorsed_by(&[&PARTIES.client, &renewed]),
-    ] {
-        let message = message(&lenient, keys.clone());
-        assert_eq!(
-            refused(&policy, &facts(), &message),
-            Rejected::EndorserRepeated
-        );
-        open(&lenient, &message).unwrap();
-        let problem = PlanProblem::Endorsers {
-            wanted: 2,
-            found: 1,
-        };
-        let problems = OutboundPlan::compile(policy.clone(), keys).unwrap_err();
-        assert_eq!(problems, [problem]);
-    }
+    one_key_does_not_sign_for_two(&policy);
     let good = message(&policy, both());
     let [first, second] = signatures(&good);
     let copy = first.replacen("-signature\"", "-copy\"", 1);

@@ -43,11 +43,18 @@ fn pem_of(list: &[u8]) -> String {
 
 #[test]
 fn a_revoked_authority_in_between_is_noticed() {
+    revokes_an_authority_in_between(|root, between| {
+        issue::revocation_list(root, [between], validity()).unwrap()
+    });
+}
+
+/// The root's list, which is made of the root and the authority that it revokes, is noticed.
+pub(super) fn revokes_an_authority_in_between(list: impl Fn(&Identity, &Certificate) -> Vec<u8>) {
     let root = authority();
     let between = issue::identity(&root, EC, &template("CN=between").for_authority()).unwrap();
     let leaf = leaf(&between);
     let lists = vec![
-        issue::revocation_list(&root, [between.certificate()], validity()).unwrap(),
+        list(&root, between.certificate()),
         issue::revocation_list(&between, [], validity()).unwrap(),
     ];
     let store = TrustStore::new(TrustRules {

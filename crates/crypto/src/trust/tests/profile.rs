@@ -1,5 +1,6 @@
 //! What certificates and revocation lists may say that changes what they are good for (RFC 5280).
 
+use super::lists::revokes_an_authority_in_between;
 use super::*;
 use crate::certificate::KeyPurpose;
 use crate::der;
@@ -527,26 +528,11 @@ fn an_extension_that_occurs_twice_makes_a_list_unreadable() {
 
 #[test]
 fn a_list_whose_issuer_is_written_in_another_string_type_revokes_all_the_same() {
-    let root = authority();
-    let between = issue::identity(&root, EC, &template("CN=between").for_authority()).unwrap();
-    let leaf = leaf(&between);
     // PrintableString where the certificates have UTF8String.
     let oid = der::element(der::OID, &[&[0x55, 4, 3]]);
     let attribute = sequence(&[&oid, &der::element(0x13, &[b"ca"])]);
     let name = sequence(&[&der::element(der::SET, &[&attribute])]);
-    let lists = vec![
-        issue::list_with(&root, &name, [between.certificate()], validity(), &[]).unwrap(),
-        issue::revocation_list(&between, [], validity()).unwrap(),
-    ];
-    let store = TrustStore::new(TrustRules {
-        revocation_lists: lists,
-        ..rules(&root)
-    })
-    .unwrap();
-    assert_eq!(
-        store.check(&leaf, &[between.certificate().clone()], now()),
-        Err(TrustError::Revoked {
-            subject: "CN=between".to_owned()
-        })
-    );
+    revokes_an_authority_in_between(|root, between| {
+        issue::list_with(root, &name, [between], validity(), &[]).unwrap()
+    });
 }
