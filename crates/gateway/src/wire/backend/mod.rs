@@ -8,10 +8,10 @@
 //!
 //! The rule kept here: a request is sent again only when not a byte of it has left.
 
+mod error;
 mod interim;
 mod stream;
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -26,13 +26,13 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use soapstone_store::server_trust;
 use soapstone_store::tls_revocation::{Shown, TlsRevocation};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+pub(crate) use self::error::BackendError;
 use self::interim::InterimAnswers;
 use self::stream::{BackendStream, Transport};
 use crate::config::tls::ClientTls;
@@ -122,120 +122,6 @@ impl Machine {
         self.0.is_none()
     }
 }
-
-/// Why a backend gave no response.
-#[derive(Debug)]
-#[non_exhaustive]
-pub(crate) enum BackendError {
-    /// No connection.
-    Connect { address: String, source: io::Error },
-    /// No connection in time.
-    ConnectTimeout { address: String, after: Duration },
-    /// No response in time.
-    ResponseTimeout { address: String, after: Duration },
-    /// The connection broke, or the answer was not HTTP.
-    Exchange {
-        address: String,
-        source: hyper::Error,
-        /// Whether not a byte of the request had left.
-        unsent: bool,
-    },
-    /// Too many interim answers (1xx) came before an answer.
-    Interim { address: String },
-    /// The answer is HTTP, and cannot be passed on.
-    Unfit { address: String, why: &'static str },
-}
-
-impl BackendError {
-    /// A stable name for metrics and logs.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Connect { .. } => "backend-unreachable",
-            Self::ConnectTimeout { .. } => "backend-connect-timeout",
-            Self::ResponseTimeout { .. } => "backend-response-timeout",
-            Self::Interim { .. } => "backend-interim",
-            Self::Exchange { .. } | Self::Unfit { .. } => "backend-broken",
-        }
-    }
-
-    /// Whether it was slow rather than absent or broken.
-    pub(crate) fn is_timeout(&self) -> bool {
-        matches!(
-            self,
-            Self::ConnectTimeout { .. } | Self::ResponseTimeout { .. }
-        )
-    }
-
-    /// Whether there was no connection, so that not a byte of the request has left.
-    pub(crate) fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Connect { .. } | Self::ConnectTimeout { .. })
-    }
-
-    /// Whether not a byte of the request has left.
-    pub(crate) fn is_unsent(&self) -> bool {
-        self.is_unreachable() || matches!(self, Self::Exchange { unsent: true, .. })
-    }
-
-    /// Whether it was our own request's body that could not be read to its end.
-    pub(crate) fn upload_error(&self) -> Option<&crate::wire::body::PassError> {
-        let Self::Exchange { source, .. } = self else {
-            return None;
-        };
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(source);
-        while let Some(error) = cause {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            cause = error.source();
-        }
-        None
-    }
-}
-
-impl fmt::Display for BackendError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connect { address, source } => write!(
-                formatter,
-                "no connection to the backend {address}: {}",
-                server_trust::describe(source)
-            ),
-            Self::ConnectTimeout { address, after } => {
-                write!(
-                    formatter,
-                    "no connection to the backend {address} within {after:?}"
-                )
-            }
-            Self::ResponseTimeout { address, after } => {
-                write!(
-                    formatter,
-                    "no response from the backend {address} within {after:?}"
-                )
-            }
-            Self::Exchange {
-                address, source, ..
-            } => {
-                write!(
-                    formatter,
-                    "the exchange with the backend {address} broke: {source}"
-                )?;
-                match std::error::Error::source(source) {
-                    Some(cause) => write!(formatter, ": {cause}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Interim { address } => write!(
-                formatter,
-                "the backend {address} sends more interim answers (1xx) than are read"
-            ),
-            Self::Unfit { address, why } => {
-                write!(formatter, "the answer of the backend {address} {why}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BackendError {}
 
 /// A request without a response.
 #[derive(Debug)]
