@@ -193,6 +193,32 @@ fn every_test_that_the_threat_model_names_exists() {
     assert!(count > 70, "found {count} tests");
 }
 
+/// Tests that are named behind a file are in that file.
+#[test]
+fn each_test_is_in_the_file_that_the_threat_model_names() {
+    let model = fs::read_to_string(root().join("THREAT-MODEL.md")).expect("the threat model");
+    let mut count = 0;
+    for named in model.split("`crates/").skip(1) {
+        let (file, rest) = named.split_once('`').expect("an end");
+        let Some(mut rest) = rest.strip_prefix(':').filter(|_| file.ends_with(".rs")) else {
+            continue;
+        };
+        let file = root().join("crates").join(file);
+        let source = fs::read_to_string(&file).expect("the file");
+        while let Some(quoted) = rest.trim_start().strip_prefix('`') {
+            let (test, after) = quoted.split_once('`').expect("an end");
+            let file = file.display();
+            assert!(
+                source.contains(&format!("fn {test}()")),
+                "no {test} in {file}"
+            );
+            count += 1;
+            rest = after.strip_prefix(',').unwrap_or_default();
+        }
+    }
+    assert!(count > 250, "found {count} tests");
+}
+
 #[test]
 fn every_file_that_the_architecture_names_exists() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the architecture");
