@@ -35,7 +35,7 @@ impl Profile {
 }
 
 /// All of them.
-pub(super) static PROFILES: [Profile; 13] = [
+pub(super) static PROFILES: [Profile; 14] = [
     Profile::of_mechanism(
         "digikoppeling-2w-be-s",
         include_str!("profiles/digikoppeling-2w-be-s.toml"),
@@ -71,6 +71,7 @@ pub(super) static PROFILES: [Profile; 13] = [
         include_str!("profiles/rampart.xml"),
     ),
     Profile::of_mechanism("sosi", include_str!("profiles/sosi.toml")),
+    Profile::of_mechanism("dgws", include_str!("profiles/dgws.toml")),
 ];
 
 /// Puts the keys of profiles into the tables that name one. The result lists the keys that are

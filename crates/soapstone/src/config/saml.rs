@@ -47,6 +47,8 @@ pub struct SamlConfig {
     pub skew: Option<Duration>,
     /// The longest age of an assertion that does not say when it ends.
     pub max_age: Option<Duration>,
+    /// Whether the assertions are ID cards of DGWS.
+    pub id_cards: Option<Located<bool>>,
     /// Whether each assertion is accepted once.
     pub once: bool,
     /// Whether those are refused that a token service cancelled.
@@ -126,6 +128,7 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
         ),
         skew: table.duration("skew").map(|skew| skew.value),
         max_age: table.duration("max_age").map(|age| age.value),
+        id_cards: table.boolean("id_cards"),
         once: table.boolean("once").is_some_and(|once| once.value),
         refuse_cancelled: table.boolean("refuse_cancelled"),
         encrypted: table.boolean("encrypted").is_some_and(|it| it.value),

@@ -30,6 +30,7 @@ mod fault;
 mod freshness;
 mod handshake;
 mod http_basic;
+mod id_cards;
 mod inner;
 mod kerberos;
 mod kerberos_policy;

@@ -253,6 +253,7 @@ impl Compiler<'_> {
             skew: config.skew.unwrap_or(usual.skew),
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
+            id_cards: self.id_cards(config, policy),
             encrypted: config.encrypted,
             by_reference: config.by_reference.is_some() && role == Role::Service,
             authority: self.authority(config, role),
@@ -378,6 +379,9 @@ impl Compiler<'_> {
                 "take an assertion with a key of its holder, or leave `send_by_reference` out",
             );
             return None;
+        }
+        if let Ok(token) = &parsed {
+            self.check_form_of(token, config, file);
         }
         match parsed {
             Ok(token) => self.with_proof_key(token, file.place).map(Arc::new),

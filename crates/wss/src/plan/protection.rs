@@ -47,6 +47,8 @@ pub(crate) struct Protection {
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
     pub(crate) takes_assertion: bool,
+    /// Whether it is an ID card of DGWS.
+    pub(crate) carries_id_card: bool,
     /// Whether it has cipher text of its own.
     pub(crate) hides_assertion: bool,
     /// The authority that has it, where messages name it and do not carry it.
@@ -286,6 +288,7 @@ impl Protection {
             .as_ref()
             .filter(|_| policy.introduces_certificate())
             .map(|identity| (Arc::clone(identity), policy.introducing_reference()));
+        let assertion = policy.assertion();
         Self {
             actor: header.actor.clone(),
             has_security: policy.writes_security(),
@@ -295,14 +298,12 @@ impl Protection {
             timestamp_last: header.layout == Layout::LaxTimestampLast,
             header_order: header.order.clone(),
             inclusive_prefixes: policy.parts.inclusive_prefixes.clone(),
-            carries_assertion: policy.assertion().is_some(),
-            takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
+            carries_assertion: assertion.is_some(),
+            takes_assertion: assertion.is_some_and(|it| it.from_message),
+            carries_id_card: assertion.is_some_and(|it| it.id_cards),
             hides_assertion: policy.hides_assertion(),
-            assertion_authority: policy.assertion().and_then(|it| it.authority.clone()),
-            assertion_methods: policy
-                .assertion()
-                .map(|it| it.methods.clone())
-                .unwrap_or_default(),
+            assertion_authority: assertion.and_then(|it| it.authority.clone()),
+            assertion_methods: assertion.map(|it| it.methods.clone()).unwrap_or_default(),
             names_assertion_apart: !by_holder || policy.encrypts(&Part::Signature),
             kerberos: policy.kerberos_beside(),
             kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),

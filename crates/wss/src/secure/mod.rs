@@ -262,6 +262,15 @@ impl Securing<'_> {
         }
         let assertion = self.message.assertion();
         let assertion = assertion.ok_or(SecureError::AssertionMissing)?;
+        if assertion.is_id_card() != protection.carries_id_card {
+            let problem = match protection.carries_id_card {
+                true => "expected an ID card of DGWS, found another assertion",
+                false => "expected an assertion, found an ID card of DGWS",
+            };
+            return Err(SecureError::AssertionUnfit {
+                problem: problem.to_owned(),
+            });
+        }
         let signing = protection.signature.iter().filter(|one| one.by_holder);
         let mut signers = signing.filter_map(|one| one.signer.as_deref());
         let is_other = |holder: &Certificate| {

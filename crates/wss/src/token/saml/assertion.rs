@@ -9,6 +9,8 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::{Content, Element, NodeId};
 
 use super::conditions::Conditions;
+use super::id_card::{self, IdCard};
+use super::policy::AssertionPolicy;
 use super::reading::{Reader, instant, malformed, required};
 use super::said::{AssertionAttribute, NameIdentifier};
 use super::statements::{self, Statements};
@@ -23,6 +25,8 @@ use crate::rejected::Rejected;
 pub struct Assertion {
     /// The version.
     pub version: SamlVersion,
+    /// Whether it is an ID card of DGWS.
+    pub is_id_card: bool,
     /// Its id.
     pub id: String,
     /// Who says that he made it.
@@ -57,6 +61,7 @@ impl Assertion {
         let version = version.ok_or_else(|| malformed("expected an assertion"))?;
         check_content(element)?;
         match version {
+            SamlVersion::V20 if id_card::id_of(element).is_some() => Self::read_id_card(element),
             SamlVersion::V20 => Self::read_20(element),
             SamlVersion::V11 => Self::read_11(element),
         }
@@ -89,6 +94,7 @@ impl Assertion {
         } = subject;
         Ok(Self {
             version: SamlVersion::V20,
+            is_id_card: false,
             id: required(element, "ID")?.into_owned(),
             issuer,
             issued: instant(element, "IssueInstant")?,
@@ -101,6 +107,39 @@ impl Assertion {
             signature: signature.map(|signature| signature.id()),
             signer: None,
             node: element.id(),
+        })
+    }
+
+    /// Reads an ID card of DGWS.
+    fn read_id_card(element: Element<'_>) -> Result<Self, Rejected> {
+        let card = IdCard::read(element)?;
+        Ok(Self {
+            version: SamlVersion::V20,
+            is_id_card: true,
+            id: card.id,
+            issuer: card.issuer,
+            issued: instant(element, "IssueInstant")?,
+            subject: card.subject,
+            authenticated: None,
+            attributes: card.attributes,
+            conditions: card.conditions,
+            confirmations: vec![card.confirmation],
+            session_end: None,
+            signature: Some(card.signature.id()),
+            signer: None,
+            node: element.id(),
+        })
+    }
+
+    /// Whether it has the form that is accepted: that of SAML, or that of ID cards.
+    pub(super) fn check_kind(&self, policy: &AssertionPolicy) -> Result<(), Rejected> {
+        let found = match (self.is_id_card, policy.id_cards) {
+            (true, false) => "an ID card of DGWS",
+            (false, true) => "an assertion that is no ID card of DGWS",
+            _ => return Ok(()),
+        };
+        Err(Rejected::TokenUnsupported {
+            found: found.to_owned(),
         })
     }
 
@@ -146,6 +185,7 @@ impl Assertion {
         } = Subject::read_11(subject)?;
         Ok(Self {
             version: SamlVersion::V11,
+            is_id_card: false,
             id: required(element, "AssertionID")?.into_owned(),
             issuer: required(element, "Issuer")?.into_owned(),
             issued: instant(element, "IssueInstant")?,

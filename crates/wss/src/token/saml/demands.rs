@@ -76,6 +76,17 @@ pub(super) fn wrong_demands(policy: &Policy) -> Vec<&'static str> {
             "an assertion needs a version and a confirmation that are accepted",
         ),
         (
+            assertion
+                .is_some_and(|one| one.id_cards && one.methods != [ConfirmationMethod::Bearer]),
+            "the subject of an ID card of DGWS is whoever has the card: a bearer",
+        ),
+        (
+            assertion.is_some_and(|one| {
+                one.id_cards && (one.once || one.by_reference || one.authority.is_some())
+            }),
+            "all ID cards of DGWS have one id: none is known again, or named, by it",
+        ),
+        (
             assertion.is_some_and(|one| one.by_reference && one.encrypted),
             "an assertion that a message only names is fetched in the clear, and one in cipher text of its own is demanded",
         ),

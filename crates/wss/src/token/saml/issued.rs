@@ -90,6 +90,7 @@ impl IssuedAssertion {
                 found: format!("an assertion of SAML {}", assertion.version.name()),
             });
         }
+        assertion.check_kind(wanted.policy)?;
         assertion.check_conditions(wanted.policy, now)?;
         let ends = assertion.check_holder(wanted.holder, wanted.policy)?;
         if ends <= now {

@@ -9,6 +9,7 @@ use soapstone_xml::{Canonicalization, Document};
 use soapstone_xmlsec::dsig::{NoExtension, Scratch, Signature, Target, Transform};
 
 use super::assertion::Assertion;
+use super::id_card;
 use super::policy::AssertionPolicy;
 use super::reading::{excerpt, malformed};
 use crate::enveloped;
@@ -129,7 +130,10 @@ impl Assertion {
             .uri
             .as_deref()
             .and_then(|uri| uri.strip_prefix('#'));
-        let is_found = document.by_id(&self.id) == Ok(Some(self.node));
+        let is_found = match self.is_id_card {
+            true => id_card::is_alone(document, &self.id),
+            false => document.by_id(&self.id) == Ok(Some(self.node)),
+        };
         if by_id != Some(self.id.as_str()) || !is_found {
             return Err(malformed("expected its signature to refer to its id"));
         }

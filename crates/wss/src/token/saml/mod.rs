@@ -17,6 +17,7 @@ mod demands;
 mod fetched;
 mod hidden;
 mod holding;
+mod id_card;
 mod issued;
 pub(super) mod issuer;
 mod outgoing;
@@ -95,8 +96,11 @@ fn locate(element: Element<'_>) -> Result<KeyLocator, Rejected> {
     let version = version_of(element).ok_or_else(|| Rejected::TokenUnsupported {
         found: expanded_name(element),
     })?;
-    let id = required(element, version.id_attribute())?.into_owned();
-    Ok(named(version, id))
+    let id = match id_card::id_of(element) {
+        Some(id) => id,
+        None => required(element, version.id_attribute())?,
+    };
+    Ok(named(version, id.into_owned()))
 }
 
 /// Judges an assertion by itself: what it says of its use, and its issuer. Whether the message is
@@ -121,6 +125,7 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
             found: format!("an assertion of SAML {}", assertion.version.name()),
         });
     }
+    assertion.check_kind(policy)?;
     assertion.check_conditions(policy, with.now)?;
     let document = element.document();
     let judged = assertion.check_issuer(document, with.issuers, policy, with.now)?;

@@ -27,6 +27,7 @@ const UNDECLARED: &[u8] = b" xmlns=\"\"";
 #[derive(Clone)]
 pub struct AssertionToken {
     version: SamlVersion,
+    is_id_card: bool,
     id: String,
     /// With every namespace that is in scope.
     written: Vec<u8>,
@@ -101,6 +102,7 @@ impl AssertionToken {
         }
         Ok(Self {
             version: assertion.version,
+            is_id_card: assertion.is_id_card,
             certificate: assertion.holder_certificate().cloned(),
             wraps_key: assertion.wraps_key(),
             proof: None,
@@ -119,6 +121,11 @@ impl AssertionToken {
     /// The version.
     pub fn version(&self) -> SamlVersion {
         self.version
+    }
+
+    /// Whether it is an ID card of DGWS.
+    pub fn is_id_card(&self) -> bool {
+        self.is_id_card
     }
 
     /// Its id.

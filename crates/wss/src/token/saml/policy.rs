@@ -33,6 +33,9 @@ pub struct AssertionPolicy {
     pub most_age: Duration,
     /// Whether each assertion is accepted once, also if it does not ask for that.
     pub once: bool,
+    /// Whether the assertions are ID cards of DGWS, which are no assertions as SAML has them.
+    /// Their holders are bearers, and all of them have one id.
+    pub id_cards: bool,
     /// Whether the assertion is in cipher text of its own, for its receiver. Inbound, one that
     /// anybody could read is refused then, and one in cipher text of its own otherwise.
     pub encrypted: bool,
@@ -97,6 +100,7 @@ impl Default for AssertionPolicy {
             // What WSS4J accepts.
             most_age: Duration::from_secs(30 * 60),
             once: false,
+            id_cards: false,
             encrypted: false,
             by_reference: false,
             authority: None,

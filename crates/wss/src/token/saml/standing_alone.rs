@@ -35,6 +35,7 @@ impl Assertion {
                 found: expanded_name(element),
             });
         }
+        assertion.check_kind(policy)?;
         assertion.check_life(policy, now)?;
         assertion.check_confirmable(policy, now)?;
         let judged = assertion.check_issuer(element.document(), issuers, policy, now)?;

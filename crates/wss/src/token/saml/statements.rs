@@ -46,18 +46,25 @@ pub(super) fn read_20(statement: Element<'_>, found: &mut Statements) -> Result<
             let _ = children.optional(SAML20, "AuthnContext");
             children.end()
         }
-        (SAML20, "AttributeStatement") => {
-            let mut children = Reader::of(statement, &[])?.children();
-            while let Some(attribute) = children.optional(SAML20, "Attribute") {
-                let name = required(attribute, "Name")?.into_owned();
-                let format = optional(attribute, "NameFormat")?;
-                let format = format.map(std::borrow::Cow::into_owned);
-                found.read_attribute(attribute, SAML20, name, format)?;
-            }
-            children.end()
-        }
+        (SAML20, "AttributeStatement") => read_attributes(statement, &[], found),
         _ => Err(unexpected(statement)),
     }
+}
+
+/// Reads an `AttributeStatement` of SAML 2.0, which may itself have these XML attributes.
+pub(super) fn read_attributes(
+    statement: Element<'_>,
+    allowed: &[&str],
+    found: &mut Statements,
+) -> Result<(), Rejected> {
+    let mut children = Reader::of(statement, allowed)?.children();
+    while let Some(attribute) = children.optional(SAML20, "Attribute") {
+        let name = required(attribute, "Name")?.into_owned();
+        let format = optional(attribute, "NameFormat")?;
+        let format = format.map(std::borrow::Cow::into_owned);
+        found.read_attribute(attribute, SAML20, name, format)?;
+    }
+    children.end()
 }
 
 /// Reads a statement of SAML 1.1; returns its subject.

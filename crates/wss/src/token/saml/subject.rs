@@ -55,14 +55,7 @@ const MOST_SOURCES: usize = 8;
 impl Subject {
     pub(super) fn read_20(element: Element<'_>) -> Result<Self, Rejected> {
         let mut children = Reader::of(element, &[])?.children();
-        let name = children.required(SAML20, "NameID")?;
-        let allowed = ["NameQualifier", "SPNameQualifier", "Format", "SPProvidedID"];
-        let name = NameIdentifier {
-            value: Reader::of(name, &allowed)?.text()?,
-            format: owned(name, "Format")?,
-            qualifier: owned(name, "NameQualifier")?,
-            service_qualifier: owned(name, "SPNameQualifier")?,
-        };
+        let name = name_20(children.required(SAML20, "NameID")?)?;
         let mut confirmations = Vec::new();
         while let Some(one) = children.optional(SAML20, "SubjectConfirmation") {
             if confirmations.len() == MOST_CONFIRMATIONS {
@@ -116,7 +109,8 @@ impl Subject {
 }
 
 impl Confirmation {
-    fn by(method: ConfirmationMethod) -> Self {
+    /// A confirmation that says nothing but its method.
+    pub(super) fn by(method: ConfirmationMethod) -> Self {
         Self {
             method,
             life: Life::default(),
@@ -309,6 +303,17 @@ impl HolderKey {
             _ => false,
         }
     }
+}
+
+/// The `saml:NameID` of a subject.
+pub(super) fn name_20(name: Element<'_>) -> Result<NameIdentifier, Rejected> {
+    let allowed = ["NameQualifier", "SPNameQualifier", "Format", "SPProvidedID"];
+    Ok(NameIdentifier {
+        value: Reader::of(name, &allowed)?.text()?,
+        format: owned(name, "Format")?,
+        qualifier: owned(name, "NameQualifier")?,
+        service_qualifier: owned(name, "SPNameQualifier")?,
+    })
 }
 
 /// The refusal of an assertion whose subject is not confirmed.
