@@ -1,19 +1,20 @@
 //! From algorithms of XML security to mechanisms of PKCS#11 (v2.40, sections 2.1 and 2.3).
 //!
 //! Tokens are given digests, not messages: that is the mechanism that most tokens have, and a
-//! message need not travel. The rule kept here: an algorithm without a mechanism is refused by its
-//! name.
+//! message need not travel. Ed25519 alone takes messages. The rule kept here: an algorithm without
+//! a mechanism is refused by its name.
 
 use std::borrow::Cow;
 use std::ffi::c_ulong;
 
+use cryptoki::mechanism::eddsa::{EddsaParams, EddsaSignatureScheme};
 use cryptoki::mechanism::rsa::{PkcsMgfType, PkcsOaepParams, PkcsOaepSource, PkcsPssParams};
 use cryptoki::mechanism::{Mechanism, MechanismType};
 use soapstone_crypto::{DigestAlgorithm, RsaPadding, SignatureAlgorithm, SignatureFamily};
 
 use crate::error::Problem;
 
-/// The mechanism of a signature and what is given to it, for a digest.
+/// The mechanism of a signature and what is given to it, for a digest; of Ed25519 for a message.
 ///
 /// `order` is the length of the numbers of an ECDSA signature.
 pub(crate) fn signing(
@@ -24,6 +25,11 @@ pub(crate) fn signing(
     let unsupported = || Problem::Unsupported {
         what: format!("{} signatures", algorithm.short_name()),
     };
+    if algorithm == SignatureAlgorithm::Ed25519 {
+        // It digests the message itself, so `digest` is the message (RFC 8032, 5.1.6).
+        let plain = EddsaParams::new(EddsaSignatureScheme::Ed25519);
+        return Ok((Mechanism::Eddsa(plain), digest.into()));
+    }
     let hash = algorithm.digest().ok_or_else(unsupported)?;
     match algorithm.family() {
         SignatureFamily::RsaPkcs1 => {

@@ -4,8 +4,8 @@
 //! The rule kept here: attributes of a token prove nothing.
 
 use soapstone_crypto::{
-    Curve, DigestAlgorithm, KeyAgreement, KeyKind, KeyTransport, OaepParameters, PublicKey,
-    RsaPadding, SignatureAlgorithm, digest, random,
+    Curve, KeyAgreement, KeyKind, KeyTransport, OaepParameters, PublicKey, RsaPadding,
+    SignatureAlgorithm, digest, random,
 };
 
 use crate::error::{Problem, TokenError};
@@ -20,7 +20,10 @@ pub(crate) fn prove(holder: &Holder, public: &PublicKey) -> Result<(), TokenErro
         KeyKind::Rsa { .. } if uses.decrypt => decrypts(holder, public),
         KeyKind::Ec(curve) if uses.sign => signs(holder, public, usual(curve)),
         KeyKind::Ec(_) if uses.agree => agrees(holder, public),
-        KeyKind::Rsa { .. } | KeyKind::Ec(_) => return Err(holder.error(Problem::NoUse)),
+        KeyKind::Ed25519 if uses.sign => signs(holder, public, SignatureAlgorithm::Ed25519),
+        KeyKind::Rsa { .. } | KeyKind::Ec(_) | KeyKind::Ed25519 => {
+            return Err(holder.error(Problem::NoUse));
+        }
         other => {
             let what = format!("keys of {other}");
             return Err(holder.error(Problem::Unsupported { what }));
@@ -49,11 +52,12 @@ fn signs(
     algorithm: SignatureAlgorithm,
 ) -> Result<bool, Failure> {
     let message: [u8; 32] = random::bytes();
-    let hash = algorithm.digest().unwrap_or(DigestAlgorithm::Sha256);
-    let Ok(digest) = digest(hash, &message) else {
+    let hash = algorithm.digest().map(|hash| digest(hash, &message));
+    let Ok(digest) = hash.transpose() else {
         return Ok(false);
     };
-    let signature = holder.signed(algorithm, digest.as_ref())?;
+    let input = digest.as_ref().map_or(&message[..], AsRef::as_ref);
+    let signature = holder.signed(algorithm, input)?;
     Ok(public
         .verify(algorithm, &message, signature.expose())
         .is_ok())

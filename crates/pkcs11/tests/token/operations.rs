@@ -49,6 +49,7 @@ fn signatures_of_a_token_verify() {
             assert!(key.is_external());
             let algorithms = match kind {
                 KeyKind::Rsa { .. } => &rsa[..],
+                KeyKind::Ed25519 => &[Algorithm::Ed25519],
                 _ => &ecdsa[..],
             };
             for &algorithm in algorithms {

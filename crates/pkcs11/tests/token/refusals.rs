@@ -11,7 +11,7 @@ fn a_place_without_a_key_is_told_with_what_there_is() {
         "refusals::a_place_without_a_key_is_told_with_what_there_is",
         |token| {
             let module = softhsm().display().to_string();
-            let all = "`p256`, `p256-agrees`, `p384`, `p384-agrees`, `p521`, `p521-agrees`, `rsa`";
+            let all = "`ed25519`, `p256`, `p256-agrees`, `p384`, `p384-agrees`, `p521`, `p521-agrees`, `rsa`";
             for (place, told) in [
                 (
                     KeyLocation {
@@ -97,7 +97,14 @@ fn the_certificate_of_another_key_is_refused() {
     with_token(
         "refusals::the_certificate_of_another_key_is_refused",
         |token| {
-            for (key, certificate) in [("p256", "p384"), ("p384", "p256"), ("rsa", "p256")] {
+            for (key, certificate) in [
+                ("p256", "p384"),
+                ("p384", "p256"),
+                ("rsa", "p256"),
+                ("rsa", "ed25519"),
+                ("p256", "ed25519"),
+                ("ed25519", "p256"),
+            ] {
                 let refused = token.refusal(location(key), certificate);
                 assert!(
                     matches!(

@@ -38,13 +38,14 @@ pub(crate) struct Token {
 }
 
 /// The kinds of keys in the token.
-pub(crate) fn kinds() -> [(&'static str, KeyKind); 4] {
+pub(crate) fn kinds() -> [(&'static str, KeyKind); 5] {
     use soapstone_crypto::Curve;
     [
         ("rsa", keys::RSA),
         ("p256", keys::P256),
         ("p384", KeyKind::Ec(Curve::P384)),
         ("p521", KeyKind::Ec(Curve::P521)),
+        ("ed25519", KeyKind::Ed25519),
     ]
 }
 
