@@ -12,6 +12,7 @@ mod endpoints;
 mod server;
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -305,7 +306,12 @@ fn handshakes_of_tls_are_signed_in_a_token_at_both_ends() {
         return;
     };
     let (backend, authority) = (backend(), key("ca.cert.pem"));
-    for (kind, id) in [("rsa-2048", "02"), ("ec-p256", "03"), ("ec-p384", "04")] {
+    for (kind, id) in [
+        ("rsa-2048", "02"),
+        ("ec-p256", "03"),
+        ("ec-p384", "04"),
+        ("ed25519", "05"),
+    ] {
         let shown = shown(&folder, MODULE, kind, id);
         let (port, hop) = (free_port(), free_port());
         folder.write(
@@ -403,4 +409,152 @@ fn what_is_wrong_with_a_key_of_tls_in_a_token_is_told_with_its_place() {
     assert_eq!(status, Some(1), "{said}");
     let expected = "the key in the token signs no handshake of TLS 1.3: a handshake of TLS cannot be done with this key: found EC on brainpoolP256r1";
     assert!(said.contains(expected), "{said}");
+}
+
+/// RFC 8032: no digest is made outside of the token.
+#[test]
+fn messages_are_signed_with_an_ed25519_key_in_a_token() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    shown(&folder, MODULE, "ed25519", "02");
+    let algorithms = "algorithms = { signature = [\"ed25519\"] }";
+    let file = |keys: &str| {
+        let authority = key("ca.cert.pem");
+        format!(
+            "{keys}\ntrust = {{ anchors = [\"{authority}\"] }}\nsecurity = {{ mechanism = \"sign\", {algorithms} }}\n"
+        )
+    };
+    let pkcs11 = format!(
+        "{{ module = \"{MODULE}\", token = \"gateway\", key = \"ed25519\", pin_env = \"TOKEN_PIN\" }}"
+    );
+    let identity =
+        format!("identity = {{ pkcs11 = {pkcs11}, certificate = \"ed25519.cert.pem\" }}");
+    folder.write("sender.toml", file(&identity));
+    folder.write("receiver.toml", file(""));
+    folder.write("plain.xml", envelope(SOAP11));
+    let secured = command(
+        &folder,
+        "secure --config sender.toml plain.xml -o signed.xml",
+    )
+    .output();
+    let secured = secured.expect("the program runs");
+    assert!(secured.status.success(), "{secured:?}");
+    assert!(folder.read("signed.xml").contains("#eddsa-ed25519\""));
+    folder
+        .run("open --config receiver.toml signed.xml")
+        .succeeds();
+}
+
+/// TLS 1.3 has RSA-PSS alone (RFC 8446, 4.2.3), and a gateway cannot know what its peers have.
+#[test]
+fn a_token_without_rsa_pss_is_no_token_of_tls() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let rsa = shown(&folder, MODULE, "rsa-2048", "02");
+    let ec = shown(&folder, MODULE, "ec-p256", "03");
+    let settings = folder.read("softhsm2.conf");
+    let mechanisms = "slots.mechanisms = CKM_RSA_PKCS,CKM_RSA_PKCS_OAEP,CKM_ECDSA\n";
+    folder.write("softhsm2.conf", settings + mechanisms);
+    let checked = |tls: &str| {
+        folder.write(
+            "gateway.toml",
+            format!("listen = \"127.0.0.1:0\"\ntls = {{ {tls} }}\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:1/\"\n"),
+        );
+        let ended = command(&folder, "gateway --config gateway.toml --check").output();
+        let ended = ended.expect("the program runs");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        (ended.status.code(), said)
+    };
+    let (status, said) = checked(&rsa);
+    assert_eq!(status, Some(1), "{said}");
+    for expected in [
+        "gateway.toml:2:",
+        "the key in the token signs no handshake of TLS 1.3: ",
+        "the token cannot do rsa-pss-sha256 signatures",
+        "a token with an RSA key needs RSA-PSS (CKM_RSA_PKCS_PSS)",
+    ] {
+        assert!(said.contains(expected), "expected {expected}\nfound {said}");
+    }
+    // Messages are signed with PKCS #1 v1.5, and keys on a curve need no RSA.
+    folder.write(
+        "server.toml",
+        service_with("sign", MODULE, "server", "server"),
+    );
+    folder.write("plain.xml", envelope(SOAP11));
+    let signed = command(&folder, "secure --config server.toml plain.xml").output();
+    let signed = signed.expect("the program runs");
+    assert!(signed.status.success(), "{signed:?}");
+    assert_eq!(checked(&ec).0, Some(0));
+}
+
+/// A process that ends with its test.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn a_shared_store_is_shown_a_certificate_whose_key_is_in_a_token() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let authority = key("ca.cert.pem");
+    folder
+        .run(&format!(
+            "keys new redis --signed-by {} --san 127.0.0.1",
+            key("ca")
+        ))
+        .succeeds();
+    let port = free_port();
+    let file = |name: &str| folder.path(name).display().to_string();
+    let server = Command::new("redis-server")
+        .args(["--save", "", "--bind", "127.0.0.1", "--port", "0"])
+        .args(["--tls-port", &port.to_string()])
+        .args(["--tls-cert-file", &file("redis.cert.pem")])
+        .args(["--tls-key-file", &file("redis.key.pem")])
+        .args(["--tls-ca-cert-file", &authority])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server runs (Debian: apt-get install redis-server)");
+    let _server = Ending(server);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let checked = |tls: &str| {
+        folder.write(
+            "gateway.toml",
+            format!(
+                "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9/\"\n\
+                 [routes.inbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+                 store = {{ url = \"rediss://127.0.0.1:{port}\", timeout = \"30s\", tls = {{ ca = [\"{authority}\"]{tls} }} }}\n\
+                 security = {{ mechanism = \"username\", replay = {{ store = \"redis\" }} }}\n"
+            ),
+        );
+        let ended = command(&folder, "gateway --config gateway.toml --check --store").output();
+        let ended = ended.expect("the program runs");
+        let said = [ended.stdout, ended.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(!said.contains(PIN), "{said}");
+        (ended.status.code(), said)
+    };
+    for (kind, id) in [("rsa-2048", "02"), ("ec-p256", "03"), ("ed25519", "04")] {
+        let shown = shown(&folder, MODULE, kind, id);
+        let (status, said) = checked(&format!(", {shown}"));
+        assert_eq!(status, Some(0), "{kind}: {said}");
+        assert!(said.contains("store: no problem found"), "{kind}: {said}");
+        let absent = shown.replace(&format!("key = \"{kind}\""), "key = \"absent\"");
+        let (status, said) = checked(&format!(", {absent}"));
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("the token has no such private key"), "{said}");
+    }
+    // The server wants a certificate.
+    let (status, said) = checked("");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("CertificateRequired"), "{said}");
 }

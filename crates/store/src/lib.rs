@@ -24,6 +24,7 @@ mod error;
 #[cfg(test)]
 mod excursions;
 mod file;
+pub mod held_key;
 mod ledger;
 mod marks;
 mod memory;

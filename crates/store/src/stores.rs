@@ -241,21 +241,28 @@ fn same_servers(one: &StoreConfig, other: &StoreConfig) -> bool {
         (login.username.clone(), password.cloned())
     };
     let file = |file: &LoadedFile| file.bytes.expose().clone();
-    let tls = |tls: Option<&StoreTlsConfig>| {
-        tls.map(|tls| {
-            let identity = tls.identity.as_ref();
-            (
-                tls.ca.iter().map(file).collect::<Vec<_>>(),
-                identity.map(|(certificate, key)| (file(certificate), file(key))),
-            )
-        })
+    let is_same_tls = |one: &StoreTlsConfig, other: &StoreTlsConfig| {
+        let authorities = |tls: &StoreTlsConfig| tls.ca.iter().map(file).collect::<Vec<_>>();
+        authorities(one) == authorities(other)
+            && match (&one.identity, &other.identity) {
+                (Some((certificate, key)), Some((other_certificate, other_key))) => {
+                    file(certificate) == file(other_certificate) && key.is_same(other_key)
+                }
+                (None, None) => true,
+                _ => false,
+            }
+    };
+    let is_same_connection = match (&one.tls, &other.tls) {
+        (Some(one), Some(other)) => is_same_tls(one, other),
+        (None, None) => true,
+        _ => false,
     };
     one.servers == other.servers
         && (one.database, one.timeout, one.replicas)
             == (other.database, other.timeout, other.replicas)
         && login(&one.login) == login(&other.login)
         && login(&one.sentinel_login) == login(&other.sentinel_login)
-        && tls(one.tls.as_ref()) == tls(other.tls.as_ref())
+        && is_same_connection
 }
 
 #[cfg(test)]

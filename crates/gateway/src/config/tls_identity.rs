@@ -1,22 +1,19 @@
 //! Who we are in TLS: a certificate with its chain, and what signs handshakes for it.
 //!
-//! The rule kept here: a key in a token signs by the algorithms that it has shown to have. Why it
-//! does not sign goes to our log, and to no peer.
+//! The rule kept here: why a key in a token does not sign goes to our log, and to no peer.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustls::Error;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
-use rustls::{Error, SignatureScheme};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use soapstone::config::{Document, LoadedFile, Problem, TlsKey, TokenKeyConfig};
-use soapstone::crypto::{
-    Certificate, CryptoError, Curve, KeyKind, PrivateKey, SignatureAlgorithm, random,
-};
+use soapstone::crypto::{Certificate, CryptoError};
 use soapstone::endpoint::{ExpiringFile, MaterialUse, token_key};
+use soapstone_store::held_key::{HINT, Handshakes, HeldKey, Signing};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::tls_turns::Turns;
@@ -140,73 +137,9 @@ fn from_token(
     let key = token_key(token, &certificate)
         .map_err(|problem| report(problem.message, problem.hint))
         .ok()?;
-    HeldKey::new(key)
-        .map_err(|error| {
-            let hint = "keys for TLS are RSA, P-256, P-384 and P-521; a token with an RSA key needs RSA-PSS (CKM_RSA_PKCS_PSS)";
-            report(format!("the key in the token signs no handshake of TLS 1.3: {error}"), Some(hint));
-        })
+    HeldKey::new(key, Told::default())
+        .map_err(|error| report(error, Some(HINT)))
         .ok()
-}
-
-/// A way to sign a handshake.
-type Way = (SignatureScheme, SignatureAlgorithm);
-
-/// Ways of RSA, the preferred first. Those of PKCS #1 v1.5 are of TLS 1.2 alone (RFC 8446, 4.2.3).
-const RSA: [Way; 6] = [
-    (
-        SignatureScheme::RSA_PSS_SHA256,
-        SignatureAlgorithm::RsaPssSha256,
-    ),
-    (
-        SignatureScheme::RSA_PSS_SHA384,
-        SignatureAlgorithm::RsaPssSha384,
-    ),
-    (
-        SignatureScheme::RSA_PSS_SHA512,
-        SignatureAlgorithm::RsaPssSha512,
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA256,
-        SignatureAlgorithm::RsaSha256,
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA384,
-        SignatureAlgorithm::RsaSha384,
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA512,
-        SignatureAlgorithm::RsaSha512,
-    ),
-];
-
-/// The ways of a kind of key: a curve has one digest (RFC 8446, 4.2.3).
-fn ways(kind: KeyKind) -> &'static [Way] {
-    match kind {
-        KeyKind::Rsa { .. } => &RSA,
-        KeyKind::Ec(Curve::P256) => &[(
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-            SignatureAlgorithm::EcdsaSha256,
-        )],
-        KeyKind::Ec(Curve::P384) => &[(
-            SignatureScheme::ECDSA_NISTP384_SHA384,
-            SignatureAlgorithm::EcdsaSha384,
-        )],
-        KeyKind::Ec(Curve::P521) => &[(
-            SignatureScheme::ECDSA_NISTP521_SHA512,
-            SignatureAlgorithm::EcdsaSha512,
-        )],
-        _ => &[],
-    }
-}
-
-/// Whether handshakes of TLS 1.3 are signed in this way.
-fn is_of_tls13(scheme: SignatureScheme) -> bool {
-    !matches!(
-        scheme,
-        SignatureScheme::RSA_PKCS1_SHA256
-            | SignatureScheme::RSA_PKCS1_SHA384
-            | SignatureScheme::RSA_PKCS1_SHA512
-    )
 }
 
 /// The pause between two warnings that a token signs nothing.
@@ -233,107 +166,26 @@ impl Refusals {
     }
 }
 
-/// A private key of TLS that is held elsewhere.
-struct HeldKey {
-    key: PrivateKey,
-    ways: Vec<Way>,
-    refusals: Arc<Mutex<Refusals>>,
-}
+/// Handshakes whose failures are told in our log.
+#[derive(Debug, Default)]
+struct Told(Mutex<Refusals>);
 
-impl HeldKey {
-    /// A key, with the ways in which it signs: each is tried once. The error is that of the first
-    /// one, where none is of TLS 1.3.
-    fn new(key: PrivateKey) -> Result<Self, CryptoError> {
-        let kind = key.kind();
-        let message: [u8; 32] = random::bytes();
-        let (mut signing, mut failed) = (Vec::new(), None);
-        for way in ways(kind) {
-            match key.sign(way.1, &message) {
-                Ok(_) => signing.push(*way),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        if signing.iter().any(|(scheme, _)| is_of_tls13(*scheme)) {
-            return Ok(Self::signing(key, signing));
-        }
-        Err(failed.unwrap_or(CryptoError::WrongKey {
-            operation: "a handshake of TLS",
-            key: kind,
-        }))
-    }
-
-    fn signing(key: PrivateKey, ways: Vec<Way>) -> Self {
-        Self {
-            key,
-            ways,
-            refusals: Arc::default(),
-        }
-    }
-}
-
-impl fmt::Debug for HeldKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "HeldKey({})", self.key.kind())
-    }
-}
-
-impl SigningKey for HeldKey {
-    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-        let mut ways = self.ways.iter();
-        let (scheme, algorithm) = ways.find(|(scheme, _)| offered.contains(scheme))?;
-        Some(Box::new(HeldSigner {
-            key: self.key.clone(),
-            scheme: *scheme,
-            algorithm: *algorithm,
-            refusals: Arc::clone(&self.refusals),
-        }))
-    }
-
-    fn algorithm(&self) -> rustls::SignatureAlgorithm {
-        match self.key.kind() {
-            KeyKind::Rsa { .. } => rustls::SignatureAlgorithm::RSA,
-            _ => rustls::SignatureAlgorithm::ECDSA,
-        }
-    }
-}
-
-/// What signs one handshake.
-struct HeldSigner {
-    key: PrivateKey,
-    scheme: SignatureScheme,
-    algorithm: SignatureAlgorithm,
-    refusals: Arc<Mutex<Refusals>>,
-}
-
-impl fmt::Debug for HeldSigner {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "HeldSigner({:?})", self.scheme)
-    }
-}
-
-impl Signer for HeldSigner {
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let sign = || self.key.sign_for_x509(self.algorithm, message);
+impl Handshakes for Told {
+    fn sign(&self, signing: Signing) -> Result<Vec<u8>, CryptoError> {
         // A token takes its time, and other connections of this thread go on meanwhile. Only a
         // runtime of several threads can hand them on. `Turns` keep threads for it.
         let hands_on = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
         let signed = match hands_on {
-            true => tokio::task::block_in_place(sign),
-            false => sign(),
+            true => tokio::task::block_in_place(signing),
+            false => signing(),
         };
-        signed.map_err(|error| {
-            let refusals = self.refusals.lock();
-            let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner);
+        signed.inspect_err(|error| {
+            let mut refusals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(untold) = refusals.tell(Instant::now()) {
                 tracing::warn!(%error, untold, "a private key in a token signed no TLS handshake");
             }
-            Error::General("the private key cannot be used now".to_owned())
         })
-    }
-
-    fn scheme(&self) -> SignatureScheme {
-        self.scheme
     }
 }
 
@@ -341,11 +193,10 @@ impl Signer for HeldSigner {
 impl Identity {
     /// One whose key somebody holds who does so many operations at once. Nothing is tried.
     pub(super) fn held(own: &soapstone::crypto::Identity, sessions: usize) -> Self {
-        let key = own.key().clone();
-        let ways = ways(key.kind()).to_vec();
+        let key = HeldKey::untried(own.key().clone(), Told::default());
         Self {
             chain: vec![CertificateDer::from(own.certificate().der().to_vec())],
-            key: Key::Token(HeldKey::signing(key, ways)),
+            key: Key::Token(key),
             turns: Turns::of_token(sessions),
             certificates: Vec::new(),
         }
@@ -354,90 +205,7 @@ impl Identity {
 
 #[cfg(test)]
 mod tests {
-    use rustls::server::WebPkiClientVerifier;
-    use rustls::version::{TLS12, TLS13};
-    use rustls::{
-        ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection,
-        SupportedProtocolVersion,
-    };
-    use soapstone_testkit::keys::{self, P256, RSA};
-
     use super::*;
-
-    fn provider() -> Arc<CryptoProvider> {
-        Arc::new(rustls::crypto::aws_lc_rs::default_provider())
-    }
-
-    fn roots() -> Arc<RootCertStore> {
-        let mut roots = RootCertStore::empty();
-        let authority = keys::authority(keys::AUTHORITY);
-        roots.add_parsable_certificates([CertificateDer::from(authority.certificate().der())]);
-        Arc::new(roots)
-    }
-
-    /// What TLS is shown of an identity whose key is held elsewhere, as far as TLS can tell.
-    fn shown(identity: &soapstone::crypto::Identity) -> Arc<SingleCertAndKey> {
-        let key = HeldKey::new(identity.key().clone()).expect("it signs");
-        let identity = Identity {
-            key: Key::Token(key),
-            ..Identity::held(identity, 1)
-        };
-        identity.certified(&provider()).expect("it can be used")
-    }
-
-    /// Both ends of a handshake, each with a key of this kind.
-    fn shake_hands(
-        kind: KeyKind,
-        version: &'static SupportedProtocolVersion,
-    ) -> Result<(ClientConnection, ServerConnection), Error> {
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots(), provider());
-        let server = ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[version])?
-            .with_client_cert_verifier(verifier.build().expect("it has roots"))
-            .with_cert_resolver(shown(&keys::identity("CN=localhost", kind)));
-        let client = ClientConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[version])?
-            .with_root_certificates(roots())
-            .with_client_cert_resolver(shown(&keys::identity("CN=client", kind)));
-        let name = "localhost".try_into().expect("a name");
-        let mut client = ClientConnection::new(Arc::new(client), name)?;
-        let mut server = ServerConnection::new(Arc::new(server))?;
-        while client.is_handshaking() || server.is_handshaking() {
-            let mut bytes = Vec::new();
-            client.write_tls(&mut bytes).expect("a vector takes it");
-            let mut sent = &bytes[..];
-            while !sent.is_empty() {
-                server.read_tls(&mut sent).expect("a slice gives it");
-                server.process_new_packets()?;
-            }
-            bytes.clear();
-            server.write_tls(&mut bytes).expect("a vector takes it");
-            let mut sent = &bytes[..];
-            while !sent.is_empty() {
-                client.read_tls(&mut sent).expect("a slice gives it");
-                client.process_new_packets()?;
-            }
-        }
-        Ok((client, server))
-    }
-
-    #[test]
-    fn held_keys_of_each_kind_sign_for_both_ends_in_both_versions() {
-        for kind in [
-            RSA,
-            P256,
-            KeyKind::Ec(Curve::P384),
-            KeyKind::Ec(Curve::P521),
-        ] {
-            for version in [&TLS12, &TLS13] {
-                let (client, server) = shake_hands(kind, version)
-                    .unwrap_or_else(|error| panic!("{kind} {version:?}: {error}"));
-                assert_eq!(client.protocol_version(), Some(version.version));
-                assert!(client.peer_certificates().is_some());
-                assert!(server.peer_certificates().is_some(), "{kind} {version:?}");
-            }
-        }
-    }
 
     #[test]
     fn strangers_do_not_decide_how_often_a_refusal_is_told() {
@@ -448,19 +216,5 @@ mod tests {
         }
         assert_eq!(refusals.tell(begun + TOLD_EVERY), Some(1000));
         assert_eq!(refusals.tell(begun + TOLD_EVERY), None);
-    }
-
-    #[test]
-    fn a_key_that_signs_no_handshake_is_no_key_of_tls() {
-        for kind in [KeyKind::X25519, KeyKind::Ec(Curve::Brainpool256)] {
-            let key = PrivateKey::generate(kind).expect("a key");
-            assert_eq!(
-                HeldKey::new(key).map(drop),
-                Err(CryptoError::WrongKey {
-                    operation: "a handshake of TLS",
-                    key: kind
-                })
-            );
-        }
     }
 }

@@ -98,7 +98,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
                     "store",
                     table([
                         ("url", value("\"redis://127.0.0.1:9\"")),
-                        ("tls", table([("ca", value("[]"))])),
+                        ("tls", table([("ca", value("[]")), ("pkcs11", token())])),
                     ]),
                 ),
             ]),

@@ -12,6 +12,7 @@ use super::problem::{Located, Place};
 use super::quoting::OTHER_TEXT;
 use super::server_address::{ServerAddress, Url, read_addresses};
 use super::table::{FlagOrTable, Table};
+use super::tls_files::TlsKey;
 use super::values::decode_hexadecimal;
 
 /// Longest that an operation may take when the configuration does not say.
@@ -51,7 +52,7 @@ pub struct StoreTlsConfig {
     /// Authorities of the servers' certificates; the system's when empty.
     pub ca: Vec<LoadedFile>,
     /// Our certificate and its key, for mutual TLS.
-    pub identity: Option<(LoadedFile, LoadedFile)>,
+    pub identity: Option<(LoadedFile, TlsKey)>,
 }
 
 /// Name and password at a server.
@@ -408,12 +409,13 @@ fn read_tls(table: &mut Table<'_>) -> Option<StoreTlsConfig> {
         FlagOrTable::Table(table) => table,
     };
     let ca = table.files("ca").unwrap_or_default();
-    for (one, other) in [("certificate", "key"), ("key", "certificate")] {
-        if table.has(one) && !table.has(other) {
-            table.missing(other, "mutual TLS takes a certificate and its key");
-        }
+    const BOTH: &str = "mutual TLS takes a certificate and its key";
+    match (table.has("certificate"), TlsKey::is_named(&table)) {
+        (true, false) => table.missing("key", BOTH),
+        (false, true) => table.missing("certificate", BOTH),
+        _ => {}
     }
-    let identity = table.file("certificate").zip(table.secret_file("key"));
+    let identity = table.file("certificate").zip(TlsKey::read(&mut table));
     table.finish();
     Some(StoreTlsConfig { ca, identity })
 }

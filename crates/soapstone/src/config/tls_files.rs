@@ -18,6 +18,17 @@ pub enum TlsKey {
 }
 
 impl TlsKey {
+    /// Whether both are the same key, reached in the same way. Both are our own configuration:
+    /// nobody measures how long this takes.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => one.bytes.expose() == other.bytes.expose(),
+            (Self::Token(one), Self::Token(other)) => one.is_same(other),
+            _ => false,
+        }
+    }
+
     /// Whether a table names one, be it one that cannot be read.
     pub fn is_named(table: &Table<'_>) -> bool {
         table.has("key") || table.has("pkcs11")

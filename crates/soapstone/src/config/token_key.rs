@@ -62,6 +62,20 @@ impl TokenKeyConfig {
     }
 }
 
+impl TokenKeyConfig {
+    /// Whether both reach the same key in the same way. Both are our own configuration: nobody
+    /// measures how long this takes.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let pin = |one: &Self| one.pin.as_ref().map(|pin| pin.value.expose().clone());
+        let timeout = |one: &Self| one.timeout.as_ref().map(|timeout| timeout.value);
+        (&self.module, &self.token, &self.key) == (&other.module, &other.token, &other.key)
+            && pin(self) == pin(other)
+            && self.sessions_at_once() == other.sessions_at_once()
+            && timeout(self) == timeout(other)
+    }
+}
+
 const PIN: [&str; 3] = ["pin", "pin_env", "pin_file"];
 
 pub(super) fn read(mut table: Table<'_>) -> Option<TokenKeyConfig> {

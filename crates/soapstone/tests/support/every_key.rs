@@ -41,7 +41,7 @@ fn security() -> Node {
     let store = || {
         table([
             ("store", value("\"redis\"")),
-            ("tls", table([("ca", value("[]"))])),
+            ("tls", table([("ca", value("[]")), ("pkcs11", token())])),
         ])
     };
     table([
@@ -177,7 +177,7 @@ pub(crate) fn every_table() -> Node {
             "store",
             table([
                 ("nodes", value("[\"127.0.0.1:1\"]")),
-                ("tls", table([("ca", value("[]"))])),
+                ("tls", table([("ca", value("[]")), ("pkcs11", token())])),
             ]),
         ),
         ("security", security()),

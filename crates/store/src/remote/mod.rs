@@ -130,7 +130,9 @@ impl Remote {
     ///
     /// What is wrong with the certificates or keys for TLS.
     pub(crate) fn new(config: &StoreConfig) -> Result<Self, String> {
-        let tls = config.tls.as_ref().map(wire::tls_config).transpose()?;
+        let tls = config.tls.as_ref();
+        let tls = tls.map(|tls| wire::tls_config(tls, config.timeout));
+        let tls = tls.transpose()?;
         let access = Access {
             names: Names::of_the_system(),
             tls: tls.map(Arc::new),

@@ -5,7 +5,8 @@
 //! stops would fill the memory.
 //!
 //! The rule kept here: whatever a server sends, and however slowly, an exchange ends by its
-//! deadline and holds so many bytes at most.
+//! deadline and holds so many bytes at most. A token that signs the handshake has its timeout once
+//! more.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -15,10 +16,14 @@ use std::time::{Duration, Instant};
 use redis::{Parser, RedisError, RedisResult, Value};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
-use soapstone::config::{ServerAddress, StoreTlsConfig};
+use soapstone::config::{ServerAddress, StoreTlsConfig, TlsKey, TokenKeyConfig};
+use soapstone::crypto::{Certificate, CryptoError};
+use soapstone::endpoint::token_key;
 
 use super::names::Names;
+use crate::held_key::{HINT, HeldKey, Within};
 use crate::server_trust::ServerTrust;
 
 /// Most bytes of the answers of one exchange. A sealed context has some 2 kB; the longest answer
@@ -156,12 +161,12 @@ fn remaining(deadline: Instant) -> std::io::Result<Duration> {
         .ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
-/// Whom to trust, and who we are.
+/// Whom to trust, and who we are. A token signs a handshake within `timeout`.
 ///
 /// # Errors
 ///
 /// What is wrong with the certificates or the key.
-pub(super) fn tls_config(tls: &StoreTlsConfig) -> Result<ClientConfig, String> {
+pub(super) fn tls_config(tls: &StoreTlsConfig, timeout: Duration) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut authorities = Vec::new();
     for file in &tls.ca {
@@ -181,11 +186,35 @@ pub(super) fn tls_config(tls: &StoreTlsConfig) -> Result<ClientConfig, String> {
         return Ok(config.with_no_client_auth());
     };
     let chain = certificates(certificate.bytes.expose())?;
-    let key = PrivateKeyDer::from_pem_slice(key.bytes.expose())
-        .map_err(|error| format!("the private key cannot be read: {error}"))?;
+    let key = match key {
+        TlsKey::File(file) => PrivateKeyDer::from_pem_slice(file.bytes.expose())
+            .map_err(|error| format!("the private key cannot be read: {error}"))?,
+        TlsKey::Token(token) => {
+            let key = held(token, &chain, timeout)?;
+            let shown = SingleCertAndKey::from(CertifiedKey::new(chain, Arc::new(key)));
+            return Ok(config.with_client_cert_resolver(Arc::new(shown)));
+        }
+    };
     config
         .with_client_auth_cert(chain, key)
         .map_err(|error| format!("the certificate and its key cannot be used: {error}"))
+}
+
+/// The key of our certificate, in a token.
+fn held(
+    token: &TokenKeyConfig,
+    chain: &[CertificateDer<'_>],
+    timeout: Duration,
+) -> Result<HeldKey, String> {
+    let unread = |error: CryptoError| format!("a certificate cannot be read: {error}");
+    let own = chain.first().map(|der| Certificate::from_der(der));
+    let own = own.transpose().map_err(unread)?;
+    let own = own.ok_or("expected certificates in PEM, found none")?;
+    let key = token_key(token, &own).map_err(|problem| match problem.hint {
+        Some(hint) => format!("{}\n  hint: {hint}", problem.message),
+        None => problem.message,
+    })?;
+    HeldKey::new(key, Within(timeout)).map_err(|error| format!("{error}\n  hint: {HINT}"))
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
