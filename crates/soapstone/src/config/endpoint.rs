@@ -176,6 +176,30 @@ impl EndpointConfig {
         self.present.contains(&table)
     }
 
+    /// The same file with the keys of one node on the way in the place of those of the last one:
+    /// no user, no ticket and no assertion is for such a node.
+    pub(crate) fn towards(&self, node: &RecipientConfig) -> Self {
+        let mut own = self.clone();
+        own.peer.clone_from(&node.peer);
+        own.shared_key.clone_from(&node.shared_key);
+        own.security = node.instead_of(&self.security);
+        own.intermediary = None;
+        own.answers = None;
+        own.users = Vec::new();
+        own.kerberos = None;
+        own.saml = None;
+        let is_of_last =
+            |table: &&str| !["peer", "shared_key", "users", "kerberos", "saml"].contains(table);
+        own.present.retain(is_of_last);
+        let present = [
+            ("peer", node.peer.is_some()),
+            ("shared_key", node.shared_key.is_some()),
+        ];
+        let present = present.into_iter().filter(|(_, is_there)| *is_there);
+        own.present.extend(present.map(|(table, _)| table));
+        own
+    }
+
     /// Reads an endpoint's tables from the table that holds them, to its end.
     ///
     /// `None` when something that must be there is not; it is reported to the table's document.

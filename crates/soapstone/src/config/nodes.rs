@@ -8,10 +8,11 @@ use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::parts::{read_encrypted, read_signed};
 use super::peer::{PeerConfig, read_peer};
-use super::policy_choice::PolicyChoice;
+use super::policy_choice::{PolicyChoice, WITHOUT_POLICY, read_policy_choice};
 use super::problem::{Located, Place};
 use super::security::{
-    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_suite, read_timestamp,
+    AlgorithmsConfig, POLICY_KEYS, SecurityConfig, SecuritySource, TimestampConfig, read_suite,
+    read_timestamp,
 };
 use super::shared_key::{self, SharedKeyConfig};
 use super::table::Table;
@@ -36,8 +37,10 @@ pub struct RecipientConfig {
     pub peer: Option<PeerConfig>,
     /// The key that this node holds as well, in the place of certificates.
     pub shared_key: Option<SharedKeyConfig>,
-    /// What is done for it.
-    pub mechanism: Located<Mechanism>,
+    /// What is done for it: a preset, or what its policy says.
+    pub source: Located<SecuritySource>,
+    /// What is meant in its policy.
+    pub policy_choice: PolicyChoice,
     /// Name of an algorithm suite; `None` for that of the endpoint.
     pub suite: Option<Located<String>>,
     /// Algorithms listed one by one.
@@ -60,9 +63,11 @@ impl RecipientConfig {
     /// What the `[security]` table of this node alone would be.
     pub(crate) fn instead_of(&self, security: &SecurityConfig) -> SecurityConfig {
         let mut own = security.clone();
-        own.source = self.mechanism.clone().map(SecuritySource::Mechanism);
-        own.policy_choice = PolicyChoice::default();
-        if self.suite.is_some() || self.algorithms.is_some() {
+        own.source = self.source.clone();
+        own.policy_choice = self.policy_choice.clone();
+        let has_policy = matches!(self.source.value, SecuritySource::Policy(_));
+        // A policy names its suite: that of the endpoint is none of its.
+        if has_policy || self.suite.is_some() || self.algorithms.is_some() {
             own.suite.clone_from(&self.suite);
             own.algorithms.clone_from(&self.algorithms);
         }
@@ -80,6 +85,8 @@ impl RecipientConfig {
         own.ignore = Vec::new();
         own.several_signatures = None;
         own.header_order = None;
+        // No attachment is at hand when a header for a node is made.
+        own.attachments = None;
         own.signature = SignatureNaming::default();
         own.encryption = EncryptionNaming::default();
         own.password = None;
@@ -145,19 +152,9 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
     let peer = table.table("peer").and_then(read_peer);
     let has_shared_key = table.has("shared_key");
     let shared_key = table.table("shared_key").and_then(shared_key::read);
-    let mechanisms = [
-        Mechanism::Sign,
-        Mechanism::Encrypt,
-        Mechanism::SignEncrypt,
-        Mechanism::EncryptSign,
-    ];
-    if !table.has("mechanism") {
-        table.missing(
-            "mechanism",
-            "say what is done for this node: mechanism = \"sign\", for example",
-        );
-    }
-    let mechanism = table.choice("mechanism", &mechanisms.map(|it| (it.name(), it)));
+    let source = read_source(&mut table);
+    let policy_choice = read_policy_choice(&mut table);
+    check_source(&mut table, source.as_ref().map(|it| &it.value));
     let (suite, algorithms) = read_suite(&mut table);
     let signed = read_signed(&mut table);
     let encrypted = read_encrypted(&mut table);
@@ -177,7 +174,8 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
             true => Some(shared_key?),
             false => None,
         },
-        mechanism: mechanism?,
+        source: source?,
+        policy_choice,
         suite,
         algorithms,
         signed,
@@ -187,6 +185,72 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
         must_understand,
         reinserts: reinserts.is_some_and(|it| it.value),
     })
+}
+
+/// `mechanism` or `policy` of a recipient.
+fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
+    let mechanisms = [
+        Mechanism::Sign,
+        Mechanism::Encrypt,
+        Mechanism::SignEncrypt,
+        Mechanism::EncryptSign,
+    ];
+    match (table.has("mechanism"), table.place_of("policy")) {
+        (false, None) => table.missing(
+            "mechanism",
+            "say what is done for this node: mechanism = \"sign\" for example, or policy = \"node.wsdl\"",
+        ),
+        (true, Some(place)) => table.report_with_hint(
+            place,
+            "both `mechanism` and `policy` are given",
+            "keep one of them",
+        ),
+        _ => {}
+    }
+    let mechanism = table.choice("mechanism", &mechanisms.map(|it| (it.name(), it)));
+    let policy = table.file("policy").map(|file| Located {
+        place: file.place,
+        value: SecuritySource::Policy(Box::new(file)),
+    });
+    mechanism
+        .map(|it| it.map(SecuritySource::Mechanism))
+        .or(policy)
+}
+
+/// Reports keys that a recipient with this source has no use for, and keys of tokens that no
+/// recipient has.
+fn check_source(table: &mut Table<'_>, source: Option<&SecuritySource>) {
+    match source {
+        Some(SecuritySource::Mechanism(_)) => {
+            for key in POLICY_KEYS {
+                if let Some(place) = table.place_of(key) {
+                    let message = format!("`{key}` is given without `policy`, of which it speaks");
+                    table.report_with_hint(place, message, WITHOUT_POLICY);
+                }
+            }
+        }
+        Some(SecuritySource::Policy(_)) => {
+            if let Some(place) = table.place_of("shared_key") {
+                table.report_with_hint(
+                    place,
+                    "`shared_key` is given beside `policy`, and no token of a policy stands for a key that both sides hold",
+                    "leave it out, or use a mechanism",
+                );
+            }
+            if let Some(place) = table.place_of("policy_may_be_empty") {
+                table.report_with_hint(
+                    place,
+                    "`policy_may_be_empty` is given, and a node for which nothing is done is no recipient",
+                    "leave it out, or leave the recipient out",
+                );
+            }
+        }
+        None => {}
+    }
+    table.belong_elsewhere(
+        &["kerberos"],
+        "tickets are for the last node: a recipient has a certificate (`peer`) or a `shared_key`",
+    );
 }
 
 /// An actor or role that is not that of the last node.

@@ -29,6 +29,15 @@ use super::quoting::OTHER_TEXT;
 use super::store::Shared;
 use super::table::{FlagOrTable, Table};
 
+/// The keys that speak of a `policy`.
+pub(super) const POLICY_KEYS: [&str; 5] = [
+    "policy_subject",
+    "sha256_suites",
+    "same_endorser",
+    "policy_may_be_empty",
+    "ignore_assertions",
+];
+
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
 pub enum SecuritySource {
@@ -225,13 +234,7 @@ impl SecurityConfig {
         let source = read_source(&mut table);
         let policy_choice = read_policy_choice(&mut table);
         if let Some(SecuritySource::Mechanism(_)) = source.as_ref().map(|source| &source.value) {
-            for key in [
-                "policy_subject",
-                "sha256_suites",
-                "same_endorser",
-                "policy_may_be_empty",
-                "ignore_assertions",
-            ] {
+            for key in POLICY_KEYS {
                 if let Some(place) = table.place_of(key) {
                     let message = format!("`{key}` is given without `policy`, of which it speaks");
                     table.report_with_hint(place, message, WITHOUT_POLICY);

@@ -111,8 +111,8 @@ impl Compiler<'_> {
         self.refuse_needless_unsigned(&agreed.exchanges);
         self.refuse_needless_order(&agreed.exchanges);
         self.check_intermediary(role);
-        let recipients = self.recipients(last.requests, &keys, role);
-        let answer_recipients = self.answer_recipients(last.answers, &keys, role);
+        let recipients = self.recipients(last.requests, last.addressing, &keys, role);
+        let answer_recipients = self.answer_recipients(last.answers, last.addressing, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some(), &keys);
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
@@ -137,6 +137,8 @@ impl Compiler<'_> {
             })
             .collect();
         let reader_of_answers = self.reader_of_answers()?;
+        let mut remarks = agreed.remarks;
+        remarks.append(&mut self.remarks);
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = ReflectionGuard::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
@@ -171,7 +173,7 @@ impl Compiler<'_> {
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
             http_basic: agreed.http_basic,
-            remarks: agreed.remarks,
+            remarks,
             dated: std::mem::take(&mut self.dated),
             online: std::mem::take(&mut self.online),
             sent,

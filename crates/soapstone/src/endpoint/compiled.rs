@@ -31,7 +31,7 @@ use super::packages::Packages;
 use super::plans::{Directions, Plans};
 use super::references::{AssertionFetcher, References};
 use super::reflection_guard::{ReflectionGuard, Sent};
-use super::remarks::Remark;
+use super::remark::Remark;
 use super::request_headers::RequestHeaders;
 use super::token_service::TokenService;
 use crate::config::{ConversationsConfig, ReplayConfig, ReplayStoreConfig};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use soapstone_crypto::trust::OnlineRevocation;
 
 use super::expiring_file::ExpiringFile;
+use super::remark::Remark;
 use crate::config::{EndpointConfig, Place, Problem, Problems};
 
 pub(super) struct Compiler<'c> {
@@ -16,6 +17,8 @@ pub(super) struct Compiler<'c> {
     pub(super) dated: Vec<ExpiringFile>,
     /// What of it asks about revocation.
     pub(super) online: Vec<Arc<OnlineRevocation>>,
+    /// What an operator must know of the policies of nodes on the way.
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// What `work` makes of a file, or everything that it found wrong with it.
@@ -28,6 +31,7 @@ pub(super) fn compiled<T>(
         problems: Vec::new(),
         dated: Vec::new(),
         online: Vec::new(),
+        remarks: Vec::new(),
     };
     match work(&mut compiler) {
         Some(made) if compiler.problems.is_empty() => Ok(made),
@@ -60,10 +64,11 @@ impl Compiler<'_> {
             problems: std::mem::take(&mut self.problems),
             dated: std::mem::take(&mut self.dated),
             online: std::mem::take(&mut self.online),
+            remarks: std::mem::take(&mut self.remarks),
         };
         let made = work(&mut other);
         (self.problems, self.dated) = (other.problems, other.dated);
-        self.online = other.online;
+        (self.online, self.remarks) = (other.online, other.remarks);
         made
     }
 

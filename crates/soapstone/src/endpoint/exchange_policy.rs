@@ -12,7 +12,7 @@ use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::http_basic::HttpBasic;
 use super::kerberos_policy::rests_on_connection;
-use super::remarks::Remark;
+use super::remark::Remark;
 use super::role::Role;
 use super::saml::needs_connection;
 use crate::config::SecuritySource;

@@ -4,8 +4,6 @@
 //! The one rule: a node never breaks what is for a later one. What would is refused, when a file is
 //! loaded where that can be told, and else of the message.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use soapstone_wss::{
     EncryptedPart, Envelope, InboundPlan, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
@@ -23,6 +21,7 @@ use super::memory::Memory;
 use super::opened::{OpenedMessage, PassedMessage};
 use super::opening::Judged;
 use super::plans::{Directions, Opens};
+use super::recipient_policy::OnTheWay;
 use super::role::Role;
 use super::step::{Step, StepObserver};
 use crate::config::{AnswerProtection, RecipientConfig, SecuritySource, is_next};
@@ -197,6 +196,8 @@ pub(super) fn check_addressees(
 pub(super) struct LastNode {
     pub(super) requests: Vec<Policy>,
     pub(super) answers: Vec<Policy>,
+    /// Whether all messages have addressing headers.
+    pub(super) addressing: bool,
 }
 
 impl LastNode {
@@ -208,7 +209,11 @@ impl LastNode {
         let (requests, answers) = all
             .map(|(request, answer)| (request.clone(), answer.clone()))
             .unzip();
-        Self { requests, answers }
+        Self {
+            requests,
+            answers,
+            addressing: agreed.exchanges.iter().all(|one| one.addressing),
+        }
     }
 }
 
@@ -294,6 +299,7 @@ impl Compiler<'_> {
     pub(super) fn recipients(
         &mut self,
         last: Vec<Policy>,
+        addressing: bool,
         keys: &Keys,
         role: Role,
     ) -> Option<Vec<OutboundPlan>> {
@@ -309,17 +315,23 @@ impl Compiler<'_> {
                 "leave it out, or say that it passes them on: role = \"next\"",
             );
         }
-        let last = match config.intermediary {
-            Some(_) => Vec::new(),
-            None => last,
+        // What passes has the headers that its sender gave it.
+        let (last, addressing) = match config.intermediary {
+            Some(_) => (Vec::new(), true),
+            None => (last, addressing),
         };
-        self.nodes(&config.recipients, last, keys)
+        let messages = OnTheWay {
+            are_requests: true,
+            addressing,
+        };
+        self.nodes(&config.recipients, last, messages, keys)
     }
 
     /// The plans for the nodes on the way of answers. `last` is what these have for the last node.
     pub(super) fn answer_recipients(
         &mut self,
         last: Vec<Policy>,
+        addressing: bool,
         keys: &Keys,
         role: Role,
     ) -> Option<Vec<OutboundPlan>> {
@@ -336,7 +348,11 @@ impl Compiler<'_> {
                 "leave it out, or let it stand with the endpoint of the service",
             );
         }
-        self.nodes(recipients, last, keys)
+        let messages = OnTheWay {
+            are_requests: false,
+            addressing,
+        };
+        self.nodes(recipients, last, messages, keys)
     }
 
     /// The plans for nodes on the way. `last` is what messages have for the last node.
@@ -344,6 +360,7 @@ impl Compiler<'_> {
         &mut self,
         recipients: &[RecipientConfig],
         last: Vec<Policy>,
+        messages: OnTheWay,
         keys: &Keys,
     ) -> Option<Vec<OutboundPlan>> {
         let config = self.config;
@@ -363,7 +380,7 @@ impl Compiler<'_> {
                     "give it an actor of its own",
                 );
             }
-            let (policy, plan) = self.recipient(recipient, keys)?;
+            let (policy, plan) = self.recipient(recipient, messages, keys)?;
             policies.push(policy);
             plans.push(plan);
         }
@@ -384,33 +401,6 @@ impl Compiler<'_> {
             }
         }
         Some(plans)
-    }
-
-    /// The policy and the plan for one node: the file's keys, with whom this node encrypts for, and
-    /// the key that it holds as well. That of the last node is none of its own.
-    fn recipient(
-        &mut self,
-        recipient: &RecipientConfig,
-        keys: &Keys,
-    ) -> Option<(Policy, OutboundPlan)> {
-        let mut config = self.config.clone();
-        config.peer.clone_from(&recipient.peer);
-        config.shared_key.clone_from(&recipient.shared_key);
-        config.security = recipient.instead_of(&self.config.security);
-        config.intermediary = None;
-        let place = config.security.source.place;
-        self.instead_with(&config, |compiler| {
-            let suite = compiler.suite()?;
-            let policy = compiler.policy(recipient.mechanism.value, suite);
-            let peer = compiler.config.peer.as_ref();
-            let keys = Keys {
-                peer: peer.and_then(|peer| compiler.peer(&peer.certificate)),
-                shared: compiler.shared_key().map(Arc::new),
-                ..keys.clone()
-            };
-            let plan = OutboundPlan::compile(policy.clone(), keys);
-            Some((policy, compiler.plan(plan, place)?))
-        })
     }
 }
 

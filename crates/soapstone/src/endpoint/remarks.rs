@@ -8,21 +8,9 @@ use soapstone_policy::{ExchangePolicy, Name, Notice, NoticeKind, Place as Policy
 use soapstone_wss::PasswordKind;
 
 use super::compiler::Compiler;
+use super::remark::Remark;
 use super::role::Role;
-use crate::config::{LoadedFile, Place, SecuritySource};
-
-/// One remark on a policy file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Remark {
-    /// The stable name of its warning.
-    pub(super) name: &'static str,
-    /// Where the endpoint file causes it.
-    pub(super) place: Place,
-    /// What is to be known.
-    pub(super) message: String,
-    /// What to do about it.
-    pub(super) hint: &'static str,
-}
+use crate::config::{LoadedFile, SecuritySource};
 
 /// A name as the file has it.
 pub(super) fn named((namespace, local): &(String, String)) -> Name {

@@ -18,12 +18,12 @@ fn first_on_the_way_back() -> String {
 }
 
 /// Both ends, each with the other as its peer.
-struct Ends {
+pub(super) struct Ends {
     client: Client,
     service: Service,
 }
 
-fn ends(nodes: &Nodes, back: &str) -> Result<Ends, Problems> {
+pub(super) fn ends(nodes: &Nodes, back: &str) -> Result<Ends, Problems> {
     let client = format!(
         "peer = {{ certificate = \"service.cert.pem\" }}\n{}",
         super::service()
@@ -43,7 +43,7 @@ fn memory() -> Memory<'static> {
 }
 
 /// An answer that was sent, and what the client needs to open it.
-fn answered(ends: &Ends, answer: String) -> Result<(String, Receipt), SecureError> {
+pub(super) fn answered(ends: &Ends, answer: String) -> Result<(String, Receipt), SecureError> {
     let request = ends.client.secure(plain(SOAP11).into_bytes());
     let request = request.expect("it is secured");
     let Ok(Arrived::Message(opened)) = ends.service.receive(request.bytes, memory()) else {

@@ -9,6 +9,7 @@ mod blocks;
 mod conversations;
 mod files;
 mod plaintext;
+mod policies;
 mod references;
 mod way;
 

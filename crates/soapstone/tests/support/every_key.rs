@@ -78,6 +78,7 @@ fn recipients() -> Node {
     tables(table([
         ("actor", value("\"urn:hop\"")),
         ("mechanism", value("\"sign\"")),
+        ("policy_subject", table([("operation", value("\"Pay\""))])),
         ("peer", table([("certificate", value("\"peer.pem\""))])),
         ("shared_key", table([("name", value("\"both\""))])),
         ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
