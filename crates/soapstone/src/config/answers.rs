@@ -11,6 +11,7 @@ use super::problem::{Located, Place};
 use super::security::{
     AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_suite, read_timestamp,
 };
+use super::shared_key::{self, SharedKeyConfig};
 use super::table::Table;
 use super::trust::{TrustConfig, read_trust};
 
@@ -87,6 +88,9 @@ pub struct AnswersConfig {
     pub recipients: Vec<RecipientConfig>,
     /// Whom a node on the way believes of answers, where it is not whom it believes of requests.
     pub trust: Option<TrustConfig>,
+    /// The key that a node on the way and the service hold, in the place of certificates. That of
+    /// requests is of the node and the client.
+    pub shared_key: Option<SharedKeyConfig>,
     /// The actor or role of the header that a node on the way reads in answers, where it is not
     /// that of requests.
     pub role: Option<Located<String>>,
@@ -113,6 +117,7 @@ impl AnswersConfig {
         let without_tls = table.boolean("without_tls");
         let recipients = read_recipients(&mut table);
         let trust = table.table("trust").map(read_trust);
+        let shared_key = table.table("shared_key").and_then(shared_key::read);
         let role = table.string("role");
         let role = role.and_then(|role| actor(&table, "role", role));
         let answers = Self {
@@ -128,6 +133,7 @@ impl AnswersConfig {
             without_tls,
             recipients,
             trust,
+            shared_key,
             role,
         };
         answers.refuse_what_nothing_uses(&table);
@@ -141,7 +147,8 @@ impl AnswersConfig {
         if !is_intermediary {
             let trust = self.trust.as_ref().map(|it| it.place);
             let role = self.role.as_ref().map(|it| it.place);
-            for (key, place) in [("trust", trust), ("role", role)] {
+            let shared_key = self.shared_key.as_ref().map(|it| it.place);
+            for (key, place) in [("trust", trust), ("role", role), ("shared_key", shared_key)] {
                 if let Some(place) = place {
                     table.report_with_hint(
                         place,
@@ -162,6 +169,11 @@ impl AnswersConfig {
                 "`answers` of a node on the way says what is for this node, and nothing is signed or encrypted for it",
                 "say what answers have for it, mechanism = \"sign\" for example; or leave `answers` out, and they pass as they come",
             );
+        }
+        if let (Some(trust), Some(key)) = (&self.trust, &self.shared_key) {
+            let message = "both `trust` and `shared_key` of `answers` are given";
+            let hint = "keep `trust` where certificates sign answers, and `shared_key` where a key does that the service holds, too";
+            table.report_with_hint(trust.place.max(key.place), message, hint);
         }
         let first = self.recipients.first().map(|it| it.place);
         let reference = self.key_reference.as_ref().map(|it| it.place);

@@ -200,6 +200,16 @@ impl EndpointConfig {
         own
     }
 
+    /// The same file with this key, or with none, in the place of the key that both sides hold.
+    pub(crate) fn hold(&mut self, key: Option<SharedKeyConfig>) {
+        const TABLE: &str = "shared_key";
+        self.present.retain(|table| *table != TABLE);
+        if key.is_some() {
+            self.present.push(TABLE);
+        }
+        self.shared_key = key;
+    }
+
     /// Reads an endpoint's tables from the table that holds them, to its end.
     ///
     /// `None` when something that must be there is not; it is reported to the table's document.

@@ -24,7 +24,7 @@ use super::plans::{Directions, Opens};
 use super::recipient_policy::OnTheWay;
 use super::role::Role;
 use super::step::{Step, StepObserver};
-use crate::config::{AnswerProtection, RecipientConfig, SecuritySource, is_next};
+use crate::config::{AnswerProtection, AnswersConfig, RecipientConfig, SecuritySource, is_next};
 
 impl Endpoint<InboundPlan> {
     /// Opens what is for this node of a message, and has the rest go on as it came, with headers
@@ -286,12 +286,36 @@ impl Compiler<'_> {
         if answers.trust.is_some() {
             config.trust.clone_from(&answers.trust);
         }
+        self.check_key_of_answers(answers);
+        config.hold(answers.shared_key.clone());
         let made = self.instead_with(&config, |compiler| compiler.endpoint(Role::Open));
         let reader: Endpoint<InboundPlan> = made?;
         // It took what was noted of this file, too.
         self.dated.extend(reader.dated.iter().cloned());
         self.online.extend(reader.online.iter().cloned());
         Some(Some(Box::new(reader)))
+    }
+
+    /// Reports answers that would be proven by the key of requests. The client holds it, and a
+    /// request that came back as an answer would verify.
+    fn check_key_of_answers(&mut self, answers: &AnswersConfig) {
+        let Some(of_requests) = &self.config.shared_key else {
+            return;
+        };
+        let (place, message) = match &answers.shared_key {
+            None if answers.trust.is_some() => return,
+            None => (
+                answers.place,
+                "`answers` says nothing of who signs them, and the `shared_key` of requests is that of the client",
+            ),
+            Some(own) if own.key.expose() == of_requests.key.expose() => (
+                own.place,
+                "`shared_key` of `answers` is the key of requests: a request that comes back would be an answer",
+            ),
+            Some(_) => return,
+        };
+        let hint = "give the key that this node and the service hold: answers = { shared_key = { file = \"….key.bin\" }, … }; or say whose certificates are believed: answers = { trust = { … }, … }";
+        self.report_with_hint(place, message, hint);
     }
 
     /// The plans for the nodes on the way of messages that leave. `last` is what requests have for

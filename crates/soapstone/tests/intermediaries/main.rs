@@ -8,6 +8,7 @@ mod answers;
 mod blocks;
 mod conversations;
 mod files;
+mod keys_of_answers;
 mod plaintext;
 mod policies;
 mod references;

@@ -197,6 +197,7 @@ pub(crate) fn every_table() -> Node {
                 ),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
+                ("shared_key", table([("name", value("\"both\""))])),
                 ("recipients", recipients()),
             ]),
         ),
