@@ -154,7 +154,7 @@ fn the_token_that_was_asked_for_is_taken() {
             for (made, once) in [(Made::default(), false), (once, true)] {
                 let token = assertion.made("alice", &idp(), &made);
                 let issued = concluded(&rules, |context| answer(context, version, &token)).unwrap();
-                assert_eq!(issued.subject, "alice");
+                assert_eq!(issued.name.value, "alice");
                 assert_eq!(issued.issuer, ISSUER);
                 assert_eq!(issued.once, once);
                 assert_eq!(issued.token.version(), version);

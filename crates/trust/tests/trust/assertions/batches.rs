@@ -166,7 +166,7 @@ fn taken(change: impl FnOnce(String) -> String) -> Result<Vec<String>, TrustErro
     let answer = sts.answer(&body, &by_password("alice")).expect("an answer");
     let changed = message(&change(text(&answer)));
     let granted = pending.accept(&rules, changed.body(), sts.now)?;
-    Ok(granted.into_iter().map(|one| one.subject).collect())
+    Ok(granted.into_iter().map(|one| one.name.value).collect())
 }
 
 /// The two answers of a collection, with what is around them.

@@ -62,7 +62,7 @@ fn an_assertion_is_renewed_for_whom_it_is_about() {
         assert!(asked.1.confidential);
         let renewed = brought(&sts, &rules, asked, &requester, |answer| answer);
         let renewed = renewed.expect("an assertion");
-        assert_eq!(renewed.subject, first.subject);
+        assert_eq!(renewed.name, first.name);
         assert!(renewed.ends > first.ends);
     }
 }

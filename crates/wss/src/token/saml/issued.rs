@@ -50,9 +50,7 @@ pub struct IssuedAssertion {
     pub token: AssertionToken,
     /// Who says that he made it.
     pub issuer: String,
-    /// Whom it is about.
-    pub subject: String,
-    /// All that names the subject: beside the name itself, its format and what qualifies it.
+    /// All that names whom it is about: beside the name itself, its format and what qualifies it.
     pub name: NameIdentifier,
     /// When it ends.
     pub ends: Timestamp,
@@ -114,7 +112,6 @@ impl IssuedAssertion {
         Ok(Self {
             token: AssertionToken::of(document, element.id())?,
             issuer: assertion.issuer,
-            subject: assertion.subject.value.clone(),
             name: assertion.subject,
             ends,
             once: assertion.conditions.once,
