@@ -20,8 +20,10 @@ pub(in crate::server::registry) fn less_than_assured(
         let of_answers = || gives_less(answer, assured);
         of_requests.or_else(|| of_answers().map(|why| format!("answers: {why}")))
     };
-    // Header blocks of messages are in none of those that begin a conversation.
+    // Header blocks of messages are in none of those that begin a conversation. Whom a beginning
+    // proves has counted for its messages, and these may prove their sender themselves.
     let mut beginning = assured.clone();
+    beginning.give(Property::Authentication, Level::None, 0);
     beginning.encrypted.retain(|name| name == "Body");
     described.iter().find_map(|one| {
         let begins = || {

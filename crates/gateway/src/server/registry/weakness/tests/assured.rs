@@ -92,6 +92,24 @@ fn a_conversation_gives_what_is_assured_from_its_beginning_on() {
     let anonymous = found(&assured, "Basic256", "");
     assert_eq!(anonymous.as_deref(), Some("requests: no authentication"));
     assert_eq!(found(&assured, "Basic256", &endorsed), None);
+    // Each message proves its user, whoever began the conversation.
+    let user = token("UsernameToken", "<s:WssUsernameToken10/>");
+    let users = supporting("SignedEncryptedSupportingTokens", &user);
+    let of_users = |suite: &str| {
+        let described = conversing_with(&beginning(suite, ""), &users);
+        less_than_assured(&assured, &[described])
+    };
+    assert_eq!(of_users("Basic256"), None);
+    // The beginning still gives whatever else is assured.
+    for (suite, why) in [
+        ("Basic256Rsa15", "session keys are encrypted by rsa-1_5"),
+        (
+            "Basic128",
+            "encryption by aes128-cbc, which is not one of those assured",
+        ),
+    ] {
+        assert_eq!(of_users(suite), Some(format!("{begins}{why}")));
+    }
     let context = under(&token("SecurityContextToken", ""));
     let unknown = less_than_assured(&assured, &[context]);
     assert_eq!(unknown.as_deref(), Some("requests: no authentication"));

@@ -55,12 +55,17 @@ fn nothing() -> ExchangePolicy {
 
 /// Messages of a conversation of Basic256, which begins like this.
 fn conversing(beginning: &str) -> ExchangePolicy {
+    conversing_with(beginning, "")
+}
+
+/// The same, with tokens in the messages of the conversation.
+fn conversing_with(beginning: &str, beside: &str) -> ExchangePolicy {
     let bootstrap =
         format!("<s:BootstrapPolicy><p:Policy>{beginning}</p:Policy></s:BootstrapPolicy>");
     let token = token("SecureConversationToken", &bootstrap);
     let tokens = format!("<s:ProtectionToken><p:Policy>{token}</p:Policy></s:ProtectionToken>");
-    let parts = [SIGNED, ENCRYPTED].concat();
-    compiled("SymmetricBinding", "Basic256", &tokens, &parts)
+    let beside = [SIGNED, ENCRYPTED, beside].concat();
+    compiled("SymmetricBinding", "Basic256", &tokens, &beside)
 }
 
 /// The messages that begin it: under a session key, with tokens beside it.
