@@ -76,32 +76,49 @@ impl Agreement {
         window.close(&self.terms, backend, true, ended)
     }
 
-    /// Tells of what was judged. `excluded` says whether the backend gets no calls from now on;
-    /// `None`: it is not known what others have found, and this process decides.
+    /// Tells of what was judged, and whether the backend gets no calls from now on.
     pub fn judged(
         &self,
         backend: &str,
         mut found: Vec<Violation>,
-        excluded: Option<bool>,
+        excluded: bool,
         now: Moment,
     ) -> Vec<AgreementEvent> {
         let mut state = self.state();
         let mut events = Vec::new();
-        let exclusion = self.terms.of_provider.exclusion;
+        let exclusion = self.terms.of_provider.exclusion.filter(|_| excluded);
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&self.terms.name, backend, now));
-            match (excluded, exclusion, found.last_mut()) {
-                (None, ..) => provider.strike(exclusion, &mut found, now),
-                (Some(true), Some(exclusion), Some(last)) => {
-                    provider.excluded = now.at.checked_add(exclusion.time);
-                    last.excluded = Some(exclusion.time);
-                }
-                _ => {}
+            if let (Some(exclusion), Some(last)) = (exclusion, found.last_mut()) {
+                provider.excluded = now.at.checked_add(exclusion.time);
+                last.excluded = Some(exclusion.time);
             }
         }
         let State { violations, .. } = &mut *state;
         note(violations, found, &mut events);
         events
+    }
+
+    /// It is not known what others have found, and this process decides for now. Returns what that
+    /// changed. What was found and excludes nobody comes back: with that of others it may yet, and
+    /// is to be told when that is known.
+    pub fn judged_alone(
+        &self,
+        backend: &str,
+        mut found: Vec<Violation>,
+        now: Moment,
+    ) -> (Vec<AgreementEvent>, Vec<Violation>) {
+        let mut state = self.state();
+        let mut events = Vec::new();
+        if let Some(provider) = state.provider(backend) {
+            events.extend(provider.lapse(&self.terms.name, backend, now));
+            provider.strike(self.terms.of_provider.exclusion, &mut found, now);
+        }
+        if found.iter().all(|one| one.excluded.is_none()) {
+            return (events, found);
+        }
+        note(&mut state.violations, found, &mut events);
+        (events, Vec::new())
     }
 
     /// Another process has excluded a backend, for that long from now on.

@@ -142,7 +142,7 @@ impl Agreements {
             None => shared,
         });
         if let (None, Some(former)) = (&shared, counted) {
-            former.give_back(now);
+            violations.tell(former.give_back(now));
         }
         let known = former.map_or(&[][..], |former| &former.all);
         let mut all = Vec::with_capacity(spec.agreements.len());
@@ -331,7 +331,7 @@ impl Agreements {
     pub(crate) fn finish(&self) {
         let now = moment();
         if let Some(shared) = &self.shared {
-            shared.give_back(now);
+            self.violations.tell(shared.give_back(now));
         }
         for one in &self.all {
             self.violations.tell(one.agreement.finish(now));

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use soapstone::config::{StoreConfig, WhenUnavailable};
 use soapstone_broker::{
-    Agreement, AgreementEvent, Excess, Exclusion, Moment, Rate, ServedCounts, Window,
+    Agreement, AgreementEvent, Excess, Exclusion, Moment, Rate, ServedCounts, Violation, Window,
 };
 use soapstone_store::{
     Added, RedisBuckets, RedisWindows, StoreError, StoreProblem, Stores, Turn, WindowCounts,
@@ -40,6 +40,10 @@ struct Counts {
     are_windows_away: AtomicBool,
     /// What is to be asked again about windows.
     waiting: Mutex<BTreeMap<WindowName, Question>>,
+    /// Held while the store is asked about windows: what is asked then waits nowhere.
+    asking: Mutex<()>,
+    /// Whether counting has come to its end. Nothing more is asked.
+    has_ended: AtomicBool,
 }
 
 /// What the store has not answered for.
@@ -64,15 +68,56 @@ struct Question {
 
 enum About {
     Calls(ServedCounts),
-    Violations(u32, Exclusion),
+    /// So many violations. Those that are kept here are told when it is known whether they exclude
+    /// the provider; the others were told.
+    Violations(u32, Vec<Violation>),
 }
 
 /// What came of asking.
 #[derive(Default)]
-struct Round {
+struct Round<'a> {
+    /// The agreements of the configuration.
+    in_use: Vec<&'a Arc<Agreement>>,
     events: Vec<AgreementEvent>,
     asked: u64,
     problem: Option<StoreProblem>,
+}
+
+impl<'a> Round<'a> {
+    /// The agreement in use by which the provider in question is excluded, if it is by any: terms
+    /// that an operator withdrew exclude nobody.
+    fn exclusion(&self, question: &Question) -> Option<(&'a Arc<Agreement>, Exclusion)> {
+        let provider = provider_of(&question.agreement, &question.backend);
+        let mut in_use = self.in_use.iter();
+        let one = in_use.find(|one| provider_of(one, &question.backend) == provider)?;
+        Some((one, one.terms().of_provider.exclusion?))
+    }
+
+    /// It is known whether violations exclude a provider from now on.
+    fn struck(&mut self, question: &Question, found: &[Violation], begins: bool) {
+        let (backend, now) = (&question.backend, moment());
+        let excluding = self.exclusion(question).filter(|_| begins);
+        match excluding {
+            Some((agreement, exclusion)) if found.is_empty() => {
+                let name = &agreement.terms().name;
+                tracing::warn!(
+                    agreement = name,
+                    backend,
+                    "the store excludes a backend for violations that were told before"
+                );
+                agreement.excluded_elsewhere(backend, exclusion.time, now);
+            }
+            Some((agreement, _)) => {
+                let events = agreement.judged(backend, found.to_vec(), true, now);
+                self.events.extend(events);
+            }
+            None => {
+                let agreement = &question.agreement;
+                let events = agreement.judged(backend, found.to_vec(), false, now);
+                self.events.extend(events);
+            }
+        }
+    }
 }
 
 impl Together {
@@ -148,12 +193,19 @@ impl Together {
         &self,
         agreements: impl Iterator<Item = &'a Arc<Agreement>>,
     ) -> Vec<AgreementEvent> {
-        let mut round = Round::default();
+        let _asking = self.asking();
+        if self.has_ended() {
+            return Vec::new();
+        }
+        let mut round = Round {
+            in_use: agreements.collect(),
+            ..Round::default()
+        };
         let waiting = std::mem::take(&mut *self.waiting());
         for question in waiting.into_values() {
             self.ask(question, &mut round);
         }
-        for agreement in agreements {
+        for agreement in round.in_use.clone() {
             let waits = |backend: &str| self.waiting().contains_key(&name_of(agreement, backend));
             for (backend, counts) in agreement.counted(waits) {
                 let question = Question {
@@ -169,26 +221,35 @@ impl Together {
         round.events
     }
 
-    /// Calls about which the store was not heard come back to their agreements, which end.
-    pub(super) fn give_back(&self, now: Moment) {
+    /// Counting together ends. Calls about which the store was not heard come back to their
+    /// agreements, which end, and violations are told. It waits for what the store is asked.
+    pub(super) fn give_back(&self, now: Moment) -> Vec<AgreementEvent> {
+        self.counts.has_ended.store(true, Ordering::Relaxed);
+        let _asking = self.asking();
         let waiting = std::mem::take(&mut *self.waiting());
+        let mut events = Vec::new();
         for question in waiting.into_values() {
-            if let About::Calls(counts) = &question.about {
-                let Question {
-                    agreement, backend, ..
-                } = &question;
-                agreement.count_again(backend, counts, now);
+            let (agreement, backend) = (&question.agreement, &question.backend);
+            match question.about {
+                About::Calls(counts) => agreement.count_again(backend, &counts, now),
+                About::Violations(_, found) => {
+                    events.extend(agreement.judged(backend, found, false, now));
+                }
             }
         }
+        events
     }
 
-    fn ask(&self, question: Question, round: &mut Round) {
+    fn ask(&self, question: Question, round: &mut Round<'_>) {
         let name = name_of(&question.agreement, &question.backend);
-        round.asked += 1;
-        let (agreement, turn) = (&question.agreement, &question.turn);
+        if self.has_ended() {
+            self.waiting().insert(name, question);
+            return;
+        }
+        let turn = &question.turn;
         let answered = match &question.about {
             About::Calls(counts) => {
-                let end = match agreement.terms().window {
+                let end = match question.agreement.terms().window {
                     Window::Calls(most) => WindowEnd::Calls(most),
                     Window::Time { length, .. } => WindowEnd::Time(length),
                 };
@@ -198,17 +259,13 @@ impl Together {
                     failed: counts.failed,
                     weak: counts.weak,
                 };
+                round.asked += 1;
                 let added = self.windows.add(turn, &name, counted, end);
                 added.map(|added| self.added(&question, counts, added, round))
             }
-            About::Violations(violations, exclusion) => {
-                let Exclusion { after, time } = *exclusion;
-                let struck = self.windows.strike(turn, &name, *violations, (after, time));
-                struck.map(|begins| {
-                    if begins {
-                        agreement.excluded_elsewhere(&question.backend, time, moment());
-                    }
-                })
+            About::Violations(violations, found) => {
+                let begins = self.strike(&question, *violations, round);
+                begins.map(|begins| round.struck(&question, found, begins))
             }
         };
         if let Err(problem) = answered {
@@ -216,14 +273,37 @@ impl Together {
         }
     }
 
+    /// Counts violations towards the exclusion of the agreement in use. Says whether it begins now.
+    fn strike(
+        &self,
+        question: &Question,
+        violations: u32,
+        round: &mut Round<'_>,
+    ) -> Result<bool, StoreProblem> {
+        let Some((_, Exclusion { after, time })) = round.exclusion(question) else {
+            return Ok(false);
+        };
+        round.asked += 1;
+        let name = name_of(&question.agreement, &question.backend);
+        let turn = &question.turn;
+        self.windows.strike(turn, &name, violations, (after, time))
+    }
+
     /// The store has added what was counted.
-    fn added(&self, question: &Question, counts: &ServedCounts, added: Added, round: &mut Round) {
+    fn added(
+        &self,
+        question: &Question,
+        counts: &ServedCounts,
+        added: Added,
+        round: &mut Round<'_>,
+    ) {
         let Question {
             agreement, backend, ..
         } = question;
         let now = moment();
-        if let Some(left) = added.excluded {
-            agreement.excluded_elsewhere(backend, left, now);
+        let in_use = round.exclusion(question).map(|(in_use, _)| in_use);
+        if let (Some(left), Some(in_use)) = (added.excluded, in_use) {
+            in_use.excluded_elsewhere(backend, left, now);
         }
         let Some((begun, full)) = added.full else {
             return;
@@ -239,31 +319,26 @@ impl Together {
             },
         };
         let found = agreement.judge(backend, &full, begun, now);
-        let exclusion = agreement.terms().of_provider.exclusion;
-        let excluded = match (exclusion, u32::try_from(found.len()).unwrap_or(u32::MAX)) {
-            (None, _) | (_, 0) => Some(false),
-            (Some(exclusion), violations) => {
-                let name = name_of(agreement, backend);
-                let turn = Turn::new();
-                let Exclusion { after, time } = exclusion;
-                let struck = self.windows.strike(&turn, &name, violations, (after, time));
-                round.asked += 1;
-                struck
-                    .map_err(|problem| {
-                        let question = Question {
-                            agreement: Arc::clone(agreement),
-                            backend: backend.clone(),
-                            turn,
-                            about: About::Violations(violations, exclusion),
-                        };
-                        self.unanswered(name, question, problem, round);
-                    })
-                    .ok()
-            }
+        if found.is_empty() {
+            return;
+        }
+        let violations = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        let mut struck = Question {
+            agreement: Arc::clone(agreement),
+            backend: backend.clone(),
+            turn: Turn::new(),
+            about: About::Violations(violations, Vec::new()),
         };
-        round
-            .events
-            .extend(agreement.judged(backend, found, excluded, now));
+        match self.strike(&struck, violations, round) {
+            Ok(begins) => round.struck(&struck, &found, begins),
+            Err(problem) => {
+                let deciding = in_use.unwrap_or(agreement);
+                let (events, kept) = deciding.judged_alone(backend, found, now);
+                round.events.extend(events);
+                struck.about = About::Violations(violations, kept);
+                self.unanswered(name_of(agreement, backend), struck, problem, round);
+            }
+        }
     }
 
     fn unanswered(
@@ -271,7 +346,7 @@ impl Together {
         name: WindowName,
         question: Question,
         problem: StoreProblem,
-        round: &mut Round,
+        round: &mut Round<'_>,
     ) {
         self.counts
             .windows_unanswered
@@ -281,7 +356,7 @@ impl Together {
     }
 
     /// Tells once that the store does not answer, and once that it does again.
-    fn tell(&self, round: &Round) {
+    fn tell(&self, round: &Round<'_>) {
         let is_away = &self.counts.are_windows_away;
         match &round.problem {
             Some(problem) if !is_away.swap(true, Ordering::Relaxed) => {
@@ -314,30 +389,51 @@ impl Together {
         let waiting = &self.counts.waiting;
         waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Held while the store is asked.
+    fn asking(&self) -> MutexGuard<'_, ()> {
+        let asking = &self.counts.asking;
+        asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.counts.has_ended.load(Ordering::Relaxed)
+    }
 }
 
 /// What the window of a backend under an agreement is called in the store. Another agreement of the
 /// same name is another one, as it is in each gateway; and other terms have other windows.
 fn name_of(agreement: &Agreement, backend: &str) -> WindowName {
     let terms = agreement.terms();
-    let parts = [&terms.name, &terms.service, &terms.client, backend];
     WindowName {
-        provider: parts.map(|part| part.replace('\n', " ")).join("\n"),
+        provider: provider_of(agreement, backend),
         terms: format!("{:?}\n{:?}", terms.window, terms.of_provider),
     }
 }
 
+/// What the backend is called there, whatever the terms.
+fn provider_of(agreement: &Agreement, backend: &str) -> String {
+    let terms = agreement.terms();
+    let parts = [&terms.name, &terms.service, &terms.client, backend];
+    parts.map(|part| part.replace('\n', " ")).join("\n")
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
     use std::time::Duration;
 
-    use soapstone_broker::{AgreementTerms, Class, ClientTerms, ProviderTerms, Share, Validity};
+    use soapstone::config::{Place, ServerAddress, StoreLogin, StoreServers};
+    use soapstone_broker::{
+        AgreementTerms, Class, ClientTerms, ProviderTerms, Served, Share, Standing, Validity,
+    };
 
     use super::*;
 
-    #[test]
-    fn other_terms_of_a_provider_have_other_windows_and_the_same_exclusions() {
-        let terms = AgreementTerms {
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn terms() -> AgreementTerms {
+        AgreementTerms {
             name: "gold".to_owned(),
             service: "/books".to_owned(),
             client: "CN=client".to_owned(),
@@ -350,7 +446,188 @@ mod tests {
             of_client: ClientTerms::default(),
             of_provider: ProviderTerms::default(),
             window: Window::Calls(10),
+        }
+    }
+
+    /// The second call that fails excludes its provider.
+    fn strict() -> Arc<Agreement> {
+        let mut terms = terms();
+        terms.of_provider.availability = Share::parse("100%");
+        terms.of_provider.exclusion = Some(Exclusion {
+            after: 2,
+            time: HOUR,
+        });
+        Arc::new(Agreement::new(terms).judged_together())
+    }
+
+    /// A store of which that is the port.
+    fn store(port: u16) -> Together {
+        let config = StoreConfig {
+            place: Place::default(),
+            servers: StoreServers::Single(ServerAddress {
+                host: "127.0.0.1".to_owned(),
+                port,
+            }),
+            tls: None,
+            login: StoreLogin::default(),
+            sentinel_login: StoreLogin::default(),
+            database: 0,
+            prefix: "test".to_owned(),
+            timeout: Duration::from_secs(2),
+            replicas: 0,
+            seal_key: None,
+            other_seal_key: None,
         };
+        let opened = Together::open(&Stores::default(), &config, WhenUnavailable::Refuse);
+        opened.expect("no TLS")
+    }
+
+    /// A store that has added up a call that failed, and then was away. Nothing is told yet.
+    fn store_with_a_strike(agreement: &Arc<Agreement>) -> Together {
+        let store = store(1);
+        let question = Question {
+            agreement: Arc::clone(agreement),
+            backend: "one".to_owned(),
+            turn: Turn::new(),
+            about: About::Calls(ServedCounts::default()),
+        };
+        let failed = WindowCounts {
+            calls: 1,
+            failed: 1,
+            ..WindowCounts::default()
+        };
+        let added = Added {
+            full: Some((HOUR, failed)),
+            excluded: None,
+        };
+        let mut round = using(agreement);
+        store.added(&question, &ServedCounts::default(), added, &mut round);
+        assert_eq!(round.events, []);
+        store
+    }
+
+    fn using(agreement: &Arc<Agreement>) -> Round<'_> {
+        Round {
+            in_use: vec![agreement],
+            ..Round::default()
+        }
+    }
+
+    /// For how long the violations of these events exclude the provider.
+    fn excluded(events: Vec<AgreementEvent>) -> Vec<Option<Duration>> {
+        let told = events.into_iter().map(|event| match event {
+            AgreementEvent::Violated(violation) => violation.excluded,
+            other => panic!("expected a violation, found {other:?}"),
+        });
+        told.collect()
+    }
+
+    fn standing(agreement: &Agreement) -> Standing {
+        agreement.standing("one", Instant::now())
+    }
+
+    #[test]
+    fn a_strike_that_is_answered_late_tells_of_the_exclusion_that_it_begins() {
+        for (begins, time) in [(true, Some(HOUR)), (false, None)] {
+            let agreement = strict();
+            let store = store_with_a_strike(&agreement);
+            let waiting = std::mem::take(&mut *store.waiting());
+            let [question] = &waiting.into_values().collect::<Vec<_>>()[..] else {
+                panic!("one question");
+            };
+            let About::Violations(1, found) = &question.about else {
+                panic!("a strike");
+            };
+            let mut round = using(&agreement);
+            round.struck(question, found, begins);
+            assert_eq!(excluded(round.events), [time]);
+            assert_eq!(standing(&agreement) == Standing::Excluded, begins);
+        }
+    }
+
+    #[test]
+    fn a_violation_whose_strike_is_not_answered_is_told_in_the_end() {
+        let store = store_with_a_strike(&strict());
+        assert_eq!(excluded(store.give_back(moment())), [None]);
+        assert_eq!(store.give_back(moment()), []);
+    }
+
+    /// What one gateway found excludes the backend, whatever others have found.
+    #[test]
+    fn violations_that_exclude_by_themselves_are_told_at_once() {
+        let agreement = strict();
+        let mut found = agreement.judge(
+            "one",
+            &ServedCounts {
+                calls: 1,
+                failed: 1,
+                ..ServedCounts::default()
+            },
+            HOUR,
+            moment(),
+        );
+        found.extend(found.clone());
+        let (events, kept) = agreement.judged_alone("one", found, moment());
+        assert_eq!((excluded(events), kept.len()), (vec![None, Some(HOUR)], 0));
+        assert_eq!(standing(&agreement), Standing::Excluded);
+    }
+
+    #[test]
+    fn terms_that_were_withdrawn_exclude_nobody() {
+        let agreement = strict();
+        let store = store_with_a_strike(&agreement);
+        let mut terms = agreement.terms().clone();
+        terms.of_provider.exclusion = None;
+        let (next, _) = Agreement::following(&agreement, terms, moment());
+        let next = Arc::new(next.judged_together());
+        // The store is still away, and is not asked for an exclusion any more.
+        assert_eq!(excluded(store.look(std::iter::once(&next))), [None]);
+        let waiting = std::mem::take(&mut *store.waiting());
+        let mut waiting = waiting.into_values();
+        assert!(waiting.all(|it| matches!(it.about, About::Calls(_))));
+        // Others have it nevertheless.
+        let question = Question {
+            agreement,
+            backend: "one".to_owned(),
+            turn: Turn::new(),
+            about: About::Calls(ServedCounts::default()),
+        };
+        let added = Added {
+            full: None,
+            excluded: Some(HOUR),
+        };
+        let mut round = using(&next);
+        store.added(&question, &ServedCounts::default(), added, &mut round);
+        round.struck(&question, &[], true);
+        assert_eq!(standing(&next), Standing::Party);
+    }
+
+    /// The store accepts connections and never answers.
+    #[test]
+    fn calls_about_which_the_store_is_being_asked_come_back_at_the_end() {
+        let hung = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = hung.local_addr().expect("it is bound").port();
+        let (store, agreement) = (store(port), strict());
+        agreement.ended("one", Served::Failed, moment());
+        let calls = || agreement.status(moment()).providers[0].calls;
+        assert_eq!(calls(), 1);
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| store.look(std::iter::once(&agreement)));
+            while calls() > 0 {
+                assert!(!asking.is_finished());
+                std::thread::yield_now();
+            }
+            assert_eq!(store.give_back(moment()), []);
+            assert_eq!(calls(), 1);
+        });
+        // Nothing is taken any more.
+        store.look(std::iter::once(&agreement));
+        assert_eq!(calls(), 1);
+    }
+
+    #[test]
+    fn other_terms_of_a_provider_have_other_windows_and_the_same_exclusions() {
+        let terms = terms();
         let name = |terms: &AgreementTerms| name_of(&Agreement::new(terms.clone()), "one");
         let known = name(&terms);
         let mut of_client = terms.clone();
