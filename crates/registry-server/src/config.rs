@@ -147,7 +147,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         }
     };
     let of_inbound = files_since(document, read);
-    let publishers = read_publishers(&mut root);
+    let (service, authorities) = service.unzip();
+    let publishers = read_publishers(&mut root, authorities.unwrap_or_default());
     let mut limits = root.table("limits").map(read_limits).unwrap_or_default();
     let read = document.files().len();
     let calls = root.table("calls").map(read_calls);
@@ -227,8 +228,9 @@ fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
     location
 }
 
-/// Reads `[inbound]`. `tls` is nothing without `[tls]`, and holds nothing where that has problems.
-fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<Service> {
+/// Reads `[inbound]`, and how many authorities it trusts. `tls` is nothing without `[tls]`, and
+/// holds nothing where that has problems.
+fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Service, usize)> {
     let (document, place) = (table.document(), table.place());
     let config = EndpointConfig::read(table)?;
     let service = match Service::from_config(&config) {
@@ -276,16 +278,32 @@ fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<Ser
     {
         report(place, message, hint);
     }
-    Some(service)
+    let authorities = config.trust.as_ref().map(|trust| trust.authorities().len());
+    Some((service, authorities.unwrap_or_default()))
 }
 
-fn read_publishers(root: &mut Table<'_>) -> Option<Vec<PublisherRule>> {
+/// The subject of rules that are about every certificate that is trusted.
+const EVERYBODY: &str = "*";
+
+/// Reads `[[publishers]]` of a registry that trusts so many authorities.
+fn read_publishers(root: &mut Table<'_>, authorities: usize) -> Option<Vec<PublisherRule>> {
     const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
     if !root.has("publishers") {
         root.missing("publishers", HINT);
     }
     let rules = root.tables("publishers").into_iter().map(|mut table| {
         let subject = table.required_string("subject", HINT);
+        let issuer = table.string("issuer").map(|it| it.value);
+        if let (Some(subject), None) = (&subject, &issuer)
+            && subject.value != EVERYBODY
+            && authorities > 1
+        {
+            let message = format!(
+                "`subject` is that of several certificates: `trust` has {authorities} authorities, and each may issue one"
+            );
+            let hint = "say whose it is: issuer = \"CN=authority,O=Example\"";
+            table.report_with_hint(subject.place, message, hint);
+        }
         let services = table.strings("services");
         let points = table.strings("access_points");
         let calls = table.boolean("calls").is_some_and(|given| given.value);
@@ -306,8 +324,8 @@ fn read_publishers(root: &mut Table<'_>) -> Option<Vec<PublisherRule>> {
         let (services, access_points) = (words(services), words(points));
         table.finish();
         Some(PublisherRule {
-            // `*` is every certificate that is trusted.
-            subject: Some(subject?.value).filter(|subject| subject != "*"),
+            subject: Some(subject?.value).filter(|subject| subject != EVERYBODY),
+            issuer,
             services,
             access_points,
             calls,

@@ -16,6 +16,8 @@ use soapstone_services::{DatabaseLocation, DatabaseServer, NoServer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
+#[path = "served/authorities.rs"]
+mod authorities;
 #[path = "served/calls.rs"]
 mod calls;
 #[path = "served/contract.rs"]

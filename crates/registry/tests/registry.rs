@@ -21,6 +21,7 @@ mod rules;
 
 const ANYBODY: PublisherRule = PublisherRule {
     subject: None,
+    issuer: None,
     services: None,
     access_points: None,
     calls: false,
@@ -235,6 +236,7 @@ fn another_certificate_changes_no_entry() {
 fn a_publisher_keeps_to_its_rule() {
     let rule = PublisherRule {
         subject: Some("CN=p1".to_owned()),
+        issuer: None,
         services: Some(vec!["Books".to_owned()]),
         access_points: Some(vec!["http://10.0.0.1:9000/".to_owned()]),
         calls: false,

@@ -155,7 +155,7 @@ impl Registry {
         }
         let owner = asked.owner.ok_or(Refusal::Unsigned)?;
         let rules = self.rules.iter();
-        let rules: Vec<&PublisherRule> = rules.filter(|it| it.is_for(&owner.subject)).collect();
+        let rules: Vec<&PublisherRule> = rules.filter(|it| it.is_for(owner)).collect();
         if rules.is_empty() {
             let what = "anything".to_owned();
             return Err(Refusal::NotAllowed { what });

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: no rule, no publication.
 
+use super::entry::Owner;
 use crate::model::{BindingTemplate, BusinessService};
 use crate::refusal::Refusal;
 
@@ -10,6 +11,8 @@ use crate::refusal::Refusal;
 pub struct PublisherRule {
     /// Of this subject; `None`: of every certificate that is trusted.
     pub subject: Option<String>,
+    /// Of this issuer; `None`: of every authority that is trusted.
+    pub issuer: Option<String>,
     /// Services of these names; `None`: of every name.
     pub services: Option<Vec<String>>,
     /// Access points below these URLs, each of which ends with `/`; `None`: everywhere.
@@ -19,8 +22,10 @@ pub struct PublisherRule {
 }
 
 impl PublisherRule {
-    pub(super) fn is_for(&self, subject: &str) -> bool {
-        self.subject.as_deref().is_none_or(|it| it == subject)
+    pub(super) fn is_for(&self, owner: &Owner) -> bool {
+        let is =
+            |wanted: &Option<String>, found: &String| wanted.as_ref().is_none_or(|it| it == found);
+        is(&self.subject, &owner.subject) && is(&self.issuer, &owner.issuer)
     }
 
     fn allows_service(&self, service: &BusinessService) -> bool {

@@ -25,6 +25,26 @@ fn found(world: &mut World, service: &str) -> Vec<String> {
     }
 }
 
+/// A registry that trusts two authorities knows two owners of one subject.
+#[test]
+fn a_rule_of_one_authority_is_not_for_the_namesake_of_another_one() {
+    let rule = PublisherRule {
+        subject: Some("CN=p1".to_owned()),
+        issuer: Some("CN=ca".to_owned()),
+        ..ANYBODY
+    };
+    let mut world = World::new(vec![rule]);
+    let own = owner("p1");
+    let namesake = Owner {
+        issuer: "CN=other".to_owned(),
+        ..own.clone()
+    };
+    let what = "anything".to_owned();
+    let refused = Err(Refusal::NotAllowed { what });
+    assert_eq!(world.apply(Some(&namesake), &save("p1")), refused);
+    world.apply(Some(&own), &save("p1")).expect("it is allowed");
+}
+
 /// A publisher that may not publish `Books` makes that name a key of what it may publish.
 #[test]
 fn the_key_of_a_service_is_not_taken_for_the_name_of_another_one() {

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use soapstone_crypto::SubjectMatch;
 use soapstone_crypto::trust::RevocationRules;
+use soapstone_crypto::{Certificate, DistinguishedName, SubjectMatch};
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
@@ -74,6 +74,24 @@ const SUBJECT_MATCHES: &[(&str, SubjectMatch)] = &[
     ("whole", SubjectMatch::Whole),
     ("contains", SubjectMatch::Contains),
 ];
+
+impl TrustConfig {
+    /// The names of the authorities among the anchors. Each of several can issue a certificate for
+    /// a subject that another one has certified. A file that cannot be read is reported elsewhere.
+    pub fn authorities(&self) -> Vec<DistinguishedName> {
+        let mut names: Vec<DistinguishedName> = Vec::new();
+        for file in &self.anchors {
+            let read = Certificate::from_file_contents(file.bytes.expose()).unwrap_or_default();
+            for anchor in read.iter().filter(|it| it.is_authority()) {
+                let name = anchor.subject_name();
+                if !names.iter().any(|known| known.matches(name)) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        names
+    }
+}
 
 fn certificates(table: &mut Table<'_>, key: &'static str) -> Vec<LoadedFile> {
     let files = table.files_or_folders(key, CERTIFICATE_ENDINGS);

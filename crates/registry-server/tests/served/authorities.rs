@@ -1,0 +1,61 @@
+//! A registry that trusts two authorities: each may certify one subject.
+
+use soapstone_testkit::keys::{authority, identity_by};
+
+use super::*;
+
+/// A registry's file with this rule, and a folder with the keys of two that are called p1.
+fn two(rule: &str) -> (Folder, String) {
+    let folder = folder();
+    folder.write(
+        "other.cert.pem",
+        authority("CN=other").certificates_to_pem(),
+    );
+    folder.write_identity("namesake", &identity_by("CN=other", "CN=p1", P256));
+    let text = SERVER
+        .replace(
+            "anchors = [\"ca.cert.pem\"]",
+            "anchors = [\"ca.cert.pem\", \"other.cert.pem\"]",
+        )
+        .replace("subject = \"*\"", rule);
+    (folder, text)
+}
+
+#[test]
+fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
+    let said = |rule: &str| {
+        let (folder, text) = two(rule);
+        let read = config(&folder, &text).map(drop);
+        read.err().map(|problems| problems.to_string())
+    };
+    let found = said("subject = \"CN=p1\"").expect("it is ambiguous");
+    let expected = "`subject` is that of several certificates: `trust` has 2 authorities, and each may issue one\n    \
+                    hint: say whose it is: issuer = \"CN=authority,O=Example\"";
+    assert!(found.contains(expected), "{found}");
+    assert_eq!(said("subject = \"CN=p1\"\nissuer = \"CN=ca\""), None);
+    assert_eq!(said("subject = \"*\""), None);
+    // With one authority there is one of the name.
+    let alone = SERVER.replace("subject = \"*\"", "subject = \"CN=p1\"");
+    assert!(config(&folder(), &alone).is_ok());
+}
+
+#[tokio::test]
+async fn a_namesake_of_another_authority_publishes_nothing_by_the_rule_of_an_owner() {
+    let (folder, text) = two("subject = \"CN=p1\"\nissuer = \"CN=ca\"");
+    let config = config(&folder, &text).unwrap_or_else(|problems| panic!("{problems}"));
+    let running = start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    let address = running.address();
+    waiting(move || {
+        let body = uddi::write_request(&business(HOME));
+        let (_, status, answer) = call(address, &client(&folder, "namesake"), &body);
+        assert_eq!(status, 500, "{answer}");
+        let refused = "this certificate may not publish anything";
+        assert!(answer.contains(refused), "{answer}");
+        let (_, status, answer) = call(address, &client(&folder, "p1"), &body);
+        assert_eq!(status, 200, "{answer}");
+    })
+    .await;
+    running.shutdown().await;
+}
