@@ -331,7 +331,7 @@ async fn a_registry_that_hangs_or_lies_takes_no_backend_out() {
         String::from_utf8(known).expect("text"),
         format!(
             "{{\"of\":{{\"owners\":[\"CN=p1\",\"CN=p2\"],\"port_type\":null,\"service\":\"Books\"}},\
-             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false,\"owner\":\"CN=p1\"}}]}}"
+             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false,\"issuer\":\"CN=ca\",\"owner\":\"CN=p1\"}}]}}"
         )
     );
     let (broker, running) = self::broker(&folder, address).await;

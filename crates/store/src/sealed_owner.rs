@@ -18,6 +18,7 @@ pub(crate) fn write(owner: &AssertedOwner) -> Vec<u8> {
             out.extend_from_slice(&attester.thumbprint);
             out.extend_from_slice(&attester.ends.as_nanosecond().to_be_bytes());
             put(&mut out, Some(&attester.subject));
+            put(&mut out, Some(&attester.issuer));
         }
     }
     let subject = &owner.subject;
@@ -65,6 +66,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<AssertedOwner> {
             thumbprint: reader.array()?,
             ends: reader.moment()?,
             subject: reader.text()??,
+            issuer: reader.text()??,
         }),
         _ => return None,
     };
@@ -152,6 +154,7 @@ mod tests {
             attester: Some(Attester {
                 thumbprint: [7; 32],
                 subject: "CN=gateway".to_owned(),
+                issuer: "CN=ca".to_owned(),
                 ends: Timestamp::from_second(3_000).expect("a time"),
             }),
         }

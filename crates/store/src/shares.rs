@@ -166,6 +166,7 @@ mod tests {
             owner.attester = Some(Attester {
                 thumbprint: [1; 32],
                 subject: "CN=gateway".to_owned(),
+                issuer: "CN=ca".to_owned(),
                 ends: Timestamp::UNIX_EPOCH,
             });
         };

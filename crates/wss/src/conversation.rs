@@ -140,6 +140,8 @@ pub struct Attester {
     pub thumbprint: [u8; 32],
     /// The subject of the certificate, as RFC 2253 writes it.
     pub subject: String,
+    /// The issuer of the certificate, written as its subject is.
+    pub issuer: String,
     /// The end of the certificate, which the context does not outlive.
     pub ends: Timestamp,
 }
@@ -151,6 +153,7 @@ impl Attester {
         Self {
             thumbprint: certificate.thumbprint_sha256(),
             subject: certificate.subject().to_owned(),
+            issuer: certificate.issuer().to_owned(),
             ends: certificate.not_after(),
         }
     }
@@ -159,6 +162,12 @@ impl Attester {
     #[must_use]
     pub fn name(&self) -> Option<DistinguishedName> {
         DistinguishedName::parse(&self.subject).ok()
+    }
+
+    /// The issuer of the certificate, for comparison. `None` for what is no name.
+    #[must_use]
+    pub fn issuer_name(&self) -> Option<DistinguishedName> {
+        DistinguishedName::parse(&self.issuer).ok()
     }
 }
 
@@ -185,7 +194,8 @@ impl AssertedOwner {
             &subject.service_qualifier,
         ];
         let named = [&self.issuer, &self.id, &subject.value];
-        let attester = self.attester.iter().map(|one| &one.subject);
+        let attester = self.attester.iter();
+        let attester = attester.flat_map(|one| [&one.subject, &one.issuer]);
         let attributes = self.attributes.iter().flat_map(|attribute| {
             let format = attribute.format.iter();
             let texts = std::iter::once(&attribute.name).chain(format);

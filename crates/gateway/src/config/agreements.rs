@@ -13,7 +13,7 @@ use soapstone::config::{
     ConversationStoreConfig, Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem,
     ReplayStoreConfig, StoreConfig, Surroundings, Table, Warning, WhenUnavailable,
 };
-use soapstone::crypto::{DistinguishedName, Identity};
+use soapstone::crypto::Identity;
 use soapstone_broker::{
     AgreementTerms, Class, ClientTerms, Exclusion, Needs, ProviderTerms, ResponseTime, Share,
     Validity, Window,
@@ -21,9 +21,11 @@ use soapstone_broker::{
 
 use super::balance::{MemberSpec, OperationName, narrowed};
 use super::needs::read_security;
+use super::owner_name::OwnerName;
+use super::party::{NAME_THE_ISSUER, PartyName, ReadParty};
 use super::rate::read_rate;
 use super::route::RouteSpec;
-use super::source::SourceSpec;
+use super::source::{OwnersPolicy, SourceSpec};
 
 /// Most agreements of a gateway: each request compares its client with those of all of its route.
 const MOST_AGREEMENTS: usize = 1000;
@@ -48,15 +50,17 @@ pub(crate) struct AgreementsSpec {
 /// One agreement.
 #[derive(Clone, Debug)]
 pub(crate) struct AgreementSpec {
-    pub(crate) client: DistinguishedName,
+    pub(crate) client: PartyName,
     /// Who signs the provider's answers.
-    pub(crate) provider: Option<DistinguishedName>,
+    pub(crate) provider: Option<PartyName>,
     pub(crate) terms: AgreementTerms,
 }
 
 /// An agreement as it was read, with what its routes are asked about.
 struct Read {
-    spec: AgreementSpec,
+    client: ReadParty,
+    provider: Option<ReadParty>,
+    terms: AgreementTerms,
     file: PathBuf,
     places: Places,
 }
@@ -66,7 +70,6 @@ struct Places {
     name: Place,
     service: Place,
     backends: Place,
-    subject: Place,
     security: Place,
     reports: Place,
     description: Place,
@@ -131,8 +134,8 @@ pub(super) fn read_agreements(
         let Some(agreement) = read_file(outer, &file) else {
             continue;
         };
-        let name = &agreement.spec.terms.name;
-        let same = |other: &&Read| other.spec.terms.name == *name;
+        let name = &agreement.terms.name;
+        let same = |other: &&Read| other.terms.name == *name;
         if let Some(other) = read.iter().find(same) {
             let message = format!("the agreement {} has the same `name`", other.file.display());
             outer.report(Problem::new(
@@ -150,7 +153,12 @@ pub(super) fn read_agreements(
         }
         warn_of_validity(outer, agreement, Timestamp::now());
     }
-    let agreements: Vec<AgreementSpec> = read.into_iter().map(|read| read.spec).collect();
+    let agreements = read.into_iter().map(|read| AgreementSpec {
+        client: read.client.name,
+        provider: read.provider.map(|it| it.name),
+        terms: read.terms,
+    });
+    let agreements: Vec<AgreementSpec> = agreements.collect();
     (agreements.len() == wanted).then_some(AgreementsSpec {
         agreements,
         records: records?.value,
@@ -256,7 +264,7 @@ fn read_agreement(document: &Document<'_>) -> Option<Read> {
     let client = client.and_then(read_client);
     let provider = root.table("provider").map(read_provider);
     root.finish();
-    let (client, client_subject, of_client) = client?;
+    let (client, of_client) = client?;
     let provider = match provider {
         Some(provider) => provider?,
         None => ReadProvider::default(),
@@ -265,7 +273,6 @@ fn read_agreement(document: &Document<'_>) -> Option<Read> {
         name: name.as_ref().map(|name| name.place).unwrap_or_default(),
         service: service.as_ref()?.place,
         backends: provider.backends_place,
-        subject: provider.subject_place,
         security: provider.security_place,
         reports: provider.reports_place,
         description: provider.description_place,
@@ -273,28 +280,30 @@ fn read_agreement(document: &Document<'_>) -> Option<Read> {
     let since = |moment: &Located<Timestamp>| {
         Duration::from_secs(u64::try_from(moment.value.as_second()).unwrap_or(0))
     };
-    let spec = AgreementSpec {
-        client,
-        provider: provider.subject,
-        terms: AgreementTerms {
-            name: match name {
-                Some(name) => name.value,
-                None => stem?.to_owned(),
-            },
-            service: service?.value,
-            client: client_subject,
-            backends: provider.backends,
-            class: class.map(|class| class.value).unwrap_or_default(),
-            validity: Validity {
-                from: from.as_ref().map(since).unwrap_or_default(),
-                until: since(&until?),
-            },
-            of_client,
-            of_provider: provider.terms,
-            window: window?,
+    let terms = AgreementTerms {
+        name: match name {
+            Some(name) => name.value,
+            None => stem?.to_owned(),
         },
+        service: service?.value,
+        client: client.text.clone(),
+        backends: provider.backends,
+        class: class.map(|class| class.value).unwrap_or_default(),
+        validity: Validity {
+            from: from.as_ref().map(since).unwrap_or_default(),
+            until: since(&until?),
+        },
+        of_client,
+        of_provider: provider.terms,
+        window: window?,
     };
-    Some(Read { spec, file, places })
+    Some(Read {
+        client,
+        provider: provider.party,
+        terms,
+        file,
+        places,
+    })
 }
 
 fn read_window(mut table: Table<'_>) -> Option<Window> {
@@ -325,22 +334,9 @@ fn read_window(mut table: Table<'_>) -> Option<Window> {
     window
 }
 
-/// Reads a distinguished name.
-fn subject(table: &Table<'_>, text: &Located<String>) -> Option<DistinguishedName> {
-    match DistinguishedName::parse(&text.value) {
-        Ok(name) if !name.is_empty() => Some(name),
-        _ => {
-            let message = format!("`subject` must be a distinguished name, found {OTHER_TEXT}");
-            let hint = "for example subject = \"CN=client,O=Example\"";
-            table.report_with_hint(text.place, message, hint);
-            None
-        }
-    }
-}
-
-fn read_client(mut table: Table<'_>) -> Option<(DistinguishedName, String, ClientTerms)> {
-    let text = table.required_string("subject", "of its certificate: subject = \"CN=client\"");
-    let name = text.as_ref().and_then(|text| subject(&table, text));
+fn read_client(mut table: Table<'_>) -> Option<(ReadParty, ClientTerms)> {
+    let subject = table.required_string("subject", "of its certificate: subject = \"CN=client\"");
+    let party = ReadParty::read(&mut table, subject);
     let rate_text = table.place_of("rate").is_some();
     let rate = read_rate(&mut table, "rate", "burst");
     let largest = table.size("largest");
@@ -373,7 +369,7 @@ fn read_client(mut table: Table<'_>) -> Option<(DistinguishedName, String, Clien
         operations,
         penalty,
     };
-    Some((name?, text?.value, terms))
+    Some((party?, terms))
 }
 
 /// A rate as records tell it.
@@ -385,8 +381,7 @@ fn in_words(rate: soapstone_broker::Rate) -> String {
 /// What `[provider]` says.
 #[derive(Default)]
 struct ReadProvider {
-    subject: Option<DistinguishedName>,
-    subject_place: Place,
+    party: Option<ReadParty>,
     backends: Vec<String>,
     backends_place: Place,
     security_place: Place,
@@ -396,8 +391,9 @@ struct ReadProvider {
 }
 
 fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
-    let text = table.string("subject");
-    let name = text.as_ref().and_then(|text| subject(&table, text));
+    let names_party = table.has("subject") || table.has("issuer");
+    let subject = table.string("subject");
+    let party = ReadParty::read(&mut table, subject);
     let backends_place = table.place_of("backends").unwrap_or_default();
     let backends = table.strings("backends").unwrap_or_default();
     if table.is_empty_list("backends") {
@@ -443,12 +439,10 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
     let has_exclusion = table.has("exclusion");
     let exclusion = table.table("exclusion").and_then(read_exclusion);
     table.finish();
-    if (text.is_some() && name.is_none()) || (has_exclusion && exclusion.is_none()) {
+    if (names_party && party.is_none()) || (has_exclusion && exclusion.is_none()) {
         return None;
     }
     Some(ReadProvider {
-        subject_place: text.as_ref().map(|text| text.place).unwrap_or_default(),
-        subject: name,
         backends: backends.into_iter().map(|name| name.value).collect(),
         backends_place,
         security_place,
@@ -460,10 +454,11 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
             security: security.unwrap_or_default(),
             reports: reports.is_some_and(|reports| reports.value),
             description: description.is_some_and(|description| description.value),
-            subject: text.map(|text| text.value),
+            subject: party.as_ref().map(|party| party.text.clone()),
             penalty,
             exclusion,
         },
+        party,
     })
 }
 
@@ -501,7 +496,7 @@ fn read_exclusion(mut table: Table<'_>) -> Option<Exclusion> {
 
 /// Reports what the route of an agreement cannot prove, measure or meet.
 fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec]) {
-    let (terms, places) = (&agreement.spec.terms, &agreement.places);
+    let (terms, places) = (&agreement.terms, &agreement.places);
     let report = |place, message: String, hint: &str| {
         document.report(Problem::new(&agreement.file, place, message).with_hint(hint));
     };
@@ -526,6 +521,9 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
             "give it an endpoint whose clients sign",
         );
     }
+    for (place, message) in ambiguous_parties(agreement, route) {
+        report(place, message, NAME_THE_ISSUER);
+    }
     let Some(group) = &route.group else {
         let message = format!(
             "route {} has one `backend`, and nothing measures it",
@@ -549,7 +547,7 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
     }
     // What a registry knows comes and goes, and the file says how it is named.
     if let Some(source) = &group.source {
-        if let Some((message, hint)) = misnamed(terms, source, !group.policies.is_empty()) {
+        if let Some((message, hint)) = misnamed(terms, source, &group.policies) {
             report(places.backends, message.to_owned(), hint);
         }
         return;
@@ -571,11 +569,13 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let side = member.outbound.as_ref().or(route.outbound.as_ref());
         side.is_some_and(|side| !side.endpoint.is_plain())
     };
-    if agreement.spec.provider.is_some() && !of_provider().all(is_opened) {
+    if let Some(provider) = &agreement.provider
+        && !of_provider().all(is_opened)
+    {
         let message =
             "`subject` of [provider] is proven by answers, and nothing opens those of a backend";
         let hint = "give the route or the backend an `outbound` whose answers are signed";
-        report(places.subject, message.to_owned(), hint);
+        report(provider.place, message.to_owned(), hint);
     }
     let needs = group.rules.needs.and(&terms.of_provider.security);
     let is_covered = |needs: &Needs| of_provider().any(|it| it.terms.security.covers(needs));
@@ -592,25 +592,58 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
     }
 }
 
+/// What is wrong with the parties of an agreement where the route trusts several authorities: each
+/// of these may have certified one subject.
+fn ambiguous_parties(agreement: &Read, route: &RouteSpec) -> Vec<(Place, String)> {
+    let clients = route.inbound.as_ref().map(|it| &it.certifiers);
+    let of = |party: &ReadParty, certifiers| Some((party.place, party.ambiguity(certifiers)?));
+    let client = clients.and_then(|certifiers| of(&agreement.client, certifiers));
+    let provider = agreement.provider.as_ref().and_then(|provider| {
+        let group = route.group.as_ref();
+        let members = group.iter().flat_map(|it| &it.members);
+        let members = members.filter(|it| agreement.terms.is_about(&it.name));
+        let members = members.filter_map(|it| it.outbound.as_ref());
+        let policies = group.iter().flat_map(|it| &it.policies);
+        let policies = policies.filter_map(|it| it.outbound.as_ref());
+        let mut sides = members.chain(policies).chain(&route.outbound);
+        sides.find_map(|side| of(provider, &side.certifiers))
+    });
+    client.into_iter().chain(provider).collect()
+}
+
 /// What is wrong with the names of backends that are found at run time, and what is right: no
 /// backend would ever have such a name.
 fn misnamed(
     terms: &AgreementTerms,
     source: &SourceSpec,
-    has_policies: bool,
+    policies: &[OwnersPolicy],
 ) -> Option<(&'static str, &'static str)> {
-    let has_more = |name: &String| name.ends_with(')') && name.contains(" (");
-    let (mut names, named) = (terms.backends.iter(), source.names_owners() || has_policies);
+    // An access point has no space in it.
+    let more = |name: &String| {
+        let (_, more) = name.strip_suffix(')')?.split_once(" (")?;
+        Some(OwnerName::parse(more))
+    };
+    let mut names = terms.backends.iter();
     match source {
-        SourceSpec::Dns(_) => names.any(|it| !has_more(it)).then_some((
+        SourceSpec::Dns(_) => names.any(|it| more(it).is_none()).then_some((
             "`backends` must hold names with addresses, as DNS finds them, found another text",
             "host and address: \"books.example (10.0.0.1:80)\"",
         )),
-        SourceSpec::Registry(_) if named => names.any(|it| !has_more(it)).then_some((
-            "`backends` must hold access points with their owners, since owners have backends of their own, found another text",
-            "access point and owner: \"http://10.0.0.1/books (CN=p1)\"",
-        )),
-        SourceSpec::Registry(_) => names.any(has_more).then_some((
+        SourceSpec::Registry(of) if source.names_owners() || !policies.is_empty() => {
+            let named = || policies.iter().flat_map(|it| &it.owners).chain(&of.owners);
+            let may_be = |owner: &OwnerName| {
+                (of.is_open() && owner.has_issuer()) || named().any(|it| it == owner)
+            };
+            let is_nobodys = |name| !more(name).is_some_and(|owner| may_be(&owner));
+            names.any(is_nobodys).then_some((
+                "`backends` must hold access points with their owners, since owners have backends of their own, found another text",
+                match of.is_open() {
+                    true => "access point, owner and issuer: \"http://10.0.0.1/books (CN=p1 of CN=authority)\"",
+                    false => "access point and owner, as `owners` names it: \"http://10.0.0.1/books (CN=p1)\"",
+                },
+            ))
+        }
+        SourceSpec::Registry(_) => names.any(|it| more(it).is_some()).then_some((
             "`backends` must hold access points, since the route has the providers of one owner, found another text",
             "the access point alone: \"http://10.0.0.1/books\"",
         )),
@@ -620,7 +653,7 @@ fn misnamed(
 /// Warns of an agreement about a route that other gateways serve as well: each of them measures and
 /// admits by itself.
 fn warn_of_others(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec]) {
-    let terms = &agreement.spec.terms;
+    let terms = &agreement.terms;
     let mut named = routes.iter().filter(|route| route.name == terms.service);
     let Some(inbound) = named.next().and_then(|route| route.inbound.as_ref()) else {
         return;
@@ -646,7 +679,7 @@ fn warn_of_others(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec
 
 /// Warns of an agreement that is not in force.
 fn warn_of_validity(document: &Document<'_>, agreement: &Read, now: Timestamp) {
-    let terms = &agreement.spec.terms;
+    let terms = &agreement.terms;
     let now = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or(0));
     if terms.is_in_force(now) {
         return;

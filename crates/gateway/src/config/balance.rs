@@ -13,6 +13,7 @@ use soapstone::endpoint::Calling;
 use soapstone_broker::{
     Checks, Ejection, FailureShare, Needs, SecurityIndex, Selection, Settings, Terms,
 };
+use soapstone_registry::Owner;
 
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::{ClassSpec, read_assured, read_classes, read_needs};
@@ -71,7 +72,7 @@ pub(crate) struct MemberSpec {
     pub(crate) name: String,
     pub(crate) url: Uri,
     /// Who owns it in the registry that knows it.
-    pub(crate) owner: Option<String>,
+    pub(crate) owner: Option<Owner>,
     /// Where it is, where that is not looked up by the host of its URL.
     pub(crate) address: Option<SocketAddr>,
     /// Where it is behind https.

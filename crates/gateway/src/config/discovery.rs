@@ -1,15 +1,17 @@
 //! A configuration with the providers that are known as the backends of its routes.
 //!
 //! The rule kept here: a provider that its policy does not fit is passed over, and no owner shares
-//! a backend with another one, or takes its place.
+//! a backend with another one, or takes its place. Two authorities have two owners of one subject.
 
 use soapstone::config::Located;
 use soapstone::endpoint::Calling;
 use soapstone_broker::{SecurityIndex, Terms};
+use soapstone_registry::Owner;
 
 use super::Config;
 use super::balance::{MemberSpec, nobody};
 use super::endpoint::EndpointSpec;
+use super::owner_name::OwnerName;
 use super::route::RouteSpec;
 use super::route_table::with_security;
 use super::source::{KnownProvider, KnownProviders, OwnersPolicy, SourceSpec};
@@ -43,14 +45,20 @@ impl RouteSpec {
         };
         let mut members: Vec<MemberSpec> = Vec::new();
         let policies = Policies {
-            names_owners: group.source.as_ref().is_some_and(SourceSpec::names_owners),
+            source: group.source.as_ref(),
             of_owners: &group.policies,
             of_route: self.outbound.as_ref(),
             assured: group.source_assured.as_ref(),
             tls: group.source_tls.as_ref(),
         };
         for provider in known {
-            match member(provider, &policies) {
+            let read = match policies.is_ambiguous(provider, known) {
+                true => Err(
+                    "the registry has two owners of its subject, and the file names no issuer: owners = [\"CN=… of CN=…\"]",
+                ),
+                false => member(provider, &policies),
+            };
+            match read {
                 Ok(member) => add(&mut members, member),
                 Err(why) => {
                     let url = provider.access_point.as_str();
@@ -94,8 +102,7 @@ fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
 
 /// What is in front of providers.
 struct Policies<'s> {
-    /// Whether names of backends have their owners in them.
-    names_owners: bool,
+    source: Option<&'s SourceSpec>,
     of_owners: &'s [OwnersPolicy],
     of_route: Option<&'s EndpointSpec<Calling>>,
     /// What those without a policy of their owner assure, past a route that passes messages on.
@@ -104,9 +111,49 @@ struct Policies<'s> {
     tls: Option<&'s ClientTls>,
 }
 
+impl Policies<'_> {
+    /// Which of the policies is that of an owner.
+    fn of(&self, owner: &Owner) -> Option<usize> {
+        let is_of = |policy: &OwnersPolicy| policy.owners.iter().any(|it| it.is_of(owner));
+        self.of_owners.iter().position(is_of)
+    }
+
+    /// How the file names an owner: where it has a policy, as this one does.
+    fn name_of(&self, owner: &Owner) -> Option<OwnerName> {
+        let mut of_policies = self.of_owners.iter().flat_map(|policy| &policy.owners);
+        let named = of_policies.find(|it| it.is_of(owner)).cloned();
+        named.or_else(|| match self.source {
+            Some(SourceSpec::Registry(source)) => source.name_of(owner),
+            _ => None,
+        })
+    }
+
+    /// Whether another authority has an owner that the file names the same: which of both it
+    /// means, nobody knows.
+    fn is_ambiguous(&self, provider: &KnownProvider, known: &[KnownProvider]) -> bool {
+        let owner = &provider.owner;
+        self.name_of(owner).is_some_and(|name| {
+            let mut owners = known.iter().map(|it| &it.owner);
+            owners.any(|other| other != owner && name.is_of(other))
+        })
+    }
+
+    /// What a provider of a registry is called. Of one access point there may be one for each
+    /// owner. The file alone says how they are named: no owner that comes renames the backend of
+    /// another one.
+    fn backend_name(&self, provider: &KnownProvider) -> Result<String, &'static str> {
+        let name = self.name_of(&provider.owner);
+        let name = name.ok_or("the name of its owner reads as that of another one")?;
+        let names_owners = self.source.is_some_and(SourceSpec::names_owners);
+        Ok(match names_owners || self.of(&provider.owner).is_some() {
+            true => format!("{} ({name})", provider.access_point),
+            false => provider.access_point.clone(),
+        })
+    }
+}
+
 fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpec, &'static str> {
-    let is_of = |policy: &OwnersPolicy| policy.owners.contains(&provider.owner);
-    let policy = policies.of_owners.iter().position(is_of);
+    let policy = policies.of(&provider.owner);
     let of_owner = policy.and_then(|index| policies.of_owners.get(index));
     let side = of_owner.and_then(|it| it.outbound.as_ref());
     let side = side.or(policies.of_route);
@@ -124,12 +171,10 @@ fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpe
         (true, Some(_)) => Some(policies.tls.cloned().ok_or(unusable)?),
     };
     Ok(MemberSpec {
-        // Of one host there may be several, and of one access point one for each owner. The file
-        // alone says how they are named: no owner that comes renames the backend of another one.
-        name: match (&provider.target, policies.names_owners || policy.is_some()) {
-            (Some(target), _) => format!("{} ({})", target.host, target.address),
-            (None, true) => format!("{} ({})", provider.access_point, provider.owner),
-            (None, false) => provider.access_point.clone(),
+        name: match &provider.target {
+            // Of one host there may be several.
+            Some(target) => format!("{} ({})", target.host, target.address),
+            None => policies.backend_name(provider)?,
         },
         owner: match &provider.target {
             Some(_) => None,
@@ -192,6 +237,15 @@ mod tests {
         config(&(policy("\"CN=p1\"") + &policy("\"CN=p2\", \"CN=p3\"")))
     }
 
+    /// `"CN=p1"` of the authority of most, or `"CN=p1 of CN=other"`.
+    fn owner_of(text: &str) -> Owner {
+        let (subject, issuer) = text.split_once(" of ").unwrap_or((text, "CN=ca"));
+        Owner {
+            subject: subject.to_owned(),
+            issuer: issuer.to_owned(),
+        }
+    }
+
     /// Name, policy and `backup` of the members that these providers, each with its owner and
     /// `backup`, become.
     fn members(config: Config, known: &[(&str, &str, bool)]) -> Vec<(String, Option<usize>, bool)> {
@@ -200,7 +254,7 @@ mod tests {
             .iter()
             .map(|(access_point, owner, backup)| KnownProvider {
                 access_point: (*access_point).to_owned(),
-                owner: (*owner).to_owned(),
+                owner: owner_of(owner),
                 backup: *backup,
                 target: None,
             });
@@ -270,7 +324,7 @@ mod tests {
         let source = config.sources().next().expect("a source").clone();
         let known = ["CN=p1", "CN=p2"].map(|owner| KnownProvider {
             access_point: "http://10.0.0.1/books".to_owned(),
-            owner: owner.to_owned(),
+            owner: owner_of(owner),
             backup: false,
             target: None,
         });
@@ -290,11 +344,69 @@ mod tests {
         for (owners, expected) in [
             ("[\"CN=p1\"]", "http://10.0.0.1/"),
             ("[\"CN=p1\", \"CN=p2\"]", "http://10.0.0.1/ (CN=p1)"),
-            ("[\"*\"]", "http://10.0.0.1/ (CN=p1)"),
+            ("[\"CN=p1 of CN=ca\"]", "http://10.0.0.1/"),
+            (
+                "[\"CN=p1 of CN=ca\", \"CN=p1 of CN=other\"]",
+                "http://10.0.0.1/ (CN=p1 of CN=ca)",
+            ),
+            ("[\"*\"]", "http://10.0.0.1/ (CN=p1 of CN=ca)"),
         ] {
             let found = members(config_of(owners, ""), &known);
             assert_eq!(found, [(expected.to_owned(), None, false)]);
         }
+    }
+
+    /// A registry that trusts two authorities knows two owners of one subject.
+    #[test]
+    fn owners_of_one_subject_and_two_authorities_share_no_backend() {
+        let url = "http://10.0.0.1/";
+        let known = [
+            (url, "CN=p1", false),
+            (url, "CN=p1 of CN=other", false),
+            ("http://10.0.0.2/", "CN=p1 of CN=other", false),
+            (url, "CN=p2", false),
+        ];
+        let of = |owners: &str| {
+            let found = members(config_of(owners, ""), &known).into_iter();
+            found.map(|(name, ..)| name).collect::<Vec<_>>()
+        };
+        let both = "[\"CN=p1 of CN=ca\", \"CN=p1 of CN=other\"]";
+        let own = "http://10.0.0.1/ (CN=p1 of CN=ca)";
+        let others = [
+            "http://10.0.0.1/ (CN=p1 of CN=other)",
+            "http://10.0.0.2/ (CN=p1 of CN=other)",
+        ];
+        assert_eq!(of(both), [own, others[0], others[1]]);
+        let of_all = of("[\"*\"]");
+        assert_eq!(of_all[..3], [own, others[0], others[1]]);
+        // Whom the file means is not known: neither is a backend.
+        assert_eq!(of("[\"CN=p1\", \"CN=p2\"]"), ["http://10.0.0.1/ (CN=p2)"]);
+        assert_eq!(of("[\"CN=p1\"]"), ["no provider is known"]);
+    }
+
+    /// What one authority's owner and its clients agreed on is not agreed on with its namesake.
+    #[test]
+    fn a_policy_of_an_owner_is_not_that_of_its_namesake() {
+        let policy = |owner: &str| {
+            format!(
+                "[[routes.backends.policies]]\nowners = [\"{owner}\"]\n\
+                 [routes.backends.policies.outbound]\nsecurity = {{ mechanism = \"none\" }}\n\
+                 [routes.outbound]\nsecurity = {{ mechanism = \"none\" }}\n"
+            )
+        };
+        let known = [
+            ("http://10.0.0.1/", "CN=p1", false),
+            ("http://10.0.0.2/", "CN=p1 of CN=other", false),
+        ];
+        let found = members(config_of("[\"*\"]", &policy("CN=p1 of CN=ca")), &known);
+        let of = |name: &str, policy| (name.to_owned(), policy, false);
+        let expected = [
+            of("http://10.0.0.1/ (CN=p1 of CN=ca)", Some(0)),
+            of("http://10.0.0.2/ (CN=p1 of CN=other)", None),
+        ];
+        assert_eq!(found, expected);
+        let found = members(config_of("[\"*\"]", &policy("CN=p1")), &known);
+        assert_eq!(found, [of("no provider is known", None)]);
     }
 
     /// Two names of one host are one backend, and it has the shares of both.
@@ -313,7 +425,7 @@ mod tests {
             let source = config.sources().next().expect("a source").clone();
             let named = |host: &str, weight, backup| KnownProvider {
                 access_point: "http://example.com:80/".to_owned(),
-                owner: String::new(),
+                owner: Owner::default(),
                 backup,
                 target: Some(DnsTarget {
                     host: host.to_owned(),

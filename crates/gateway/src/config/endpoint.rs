@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use soapstone::config::{
     ClockSource, Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table,
-    Warning,
+    TrustConfig, Warning,
 };
+use soapstone::crypto::DistinguishedName;
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Directions, Endpoint, ExpiringFile, Fixed};
 use soapstone::policy::TransportRequirement;
@@ -25,6 +26,8 @@ pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 pub(crate) struct EndpointSpec<P> {
     /// Whether everybody with a certificate of its authorities may sign.
     pub(super) trusts_anybody: bool,
+    /// The authorities of its `trust`, which may certify one subject each.
+    pub(super) certifiers: Vec<DistinguishedName>,
     pub(crate) endpoint: Endpoint<P>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
@@ -296,8 +299,10 @@ pub(super) fn checked<P: Directions>(
         .trust
         .as_ref()
         .is_some_and(|trust| !trust.anchors.is_empty() && trust.subjects.is_empty());
+    let certifiers = config.trust.as_ref().map(TrustConfig::authorities);
     Some(EndpointSpec {
         trusts_anybody,
+        certifiers: certifiers.unwrap_or_default(),
         endpoint,
         published,
         remark,

@@ -23,6 +23,8 @@ pub(crate) mod log;
 mod memory;
 pub(crate) mod needs;
 pub(crate) mod network;
+pub(crate) mod owner_name;
+pub(crate) mod party;
 pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_broker::SecurityIndex;
-use soapstone_registry::Provider;
+use soapstone_registry::{Owner, Provider};
 
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::read_assured;
+use super::owner_name::OwnerName;
 use super::srv::{DnsSource, read_cache, read_srv};
 use super::tls::ClientTls;
 
@@ -85,8 +86,8 @@ pub(crate) struct RegistrySource {
     pub(crate) service: Option<String>,
     /// Of this port type: `{namespace}name`, or its name alone.
     pub(crate) port_type: Option<String>,
-    /// Subjects of the certificates that own entries; `*` is every one that the registry trusts.
-    pub(crate) owners: Vec<String>,
+    /// Whose certificates own entries.
+    pub(crate) owners: Vec<OwnerName>,
     /// Where the providers that are known are kept while the gateway does not run.
     pub(crate) cache: Option<PathBuf>,
 }
@@ -100,7 +101,14 @@ impl RegistrySource {
 
     /// Whether providers of every owner may be backends.
     pub(crate) fn is_open(&self) -> bool {
-        self.owners.iter().any(|owner| owner == "*")
+        self.owners.iter().any(OwnerName::is_everybody)
+    }
+
+    /// The name of an owner whose providers may be backends, as the file has it. Where it has
+    /// everybody, the name has the issuer.
+    pub(crate) fn name_of(&self, owner: &Owner) -> Option<OwnerName> {
+        let named = self.owners.iter().find(|it| it.is_of(owner)).cloned();
+        named.or_else(|| OwnerName::of(owner).filter(|_| self.is_open()))
     }
 
     /// Whether a provider is one of those that were asked for.
@@ -122,8 +130,8 @@ impl RegistrySource {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownProvider {
     pub(crate) access_point: String,
-    /// The subject of the certificate that owns its entry; empty for what DNS names.
-    pub(crate) owner: String,
+    /// Whose certificate owns its entry; nobody's for what DNS names.
+    pub(crate) owner: Owner,
     /// Others are preferred: it does not say how it does, or DNS gives it a later priority.
     pub(crate) backup: bool,
     /// Where DNS says that it is.
@@ -145,8 +153,8 @@ pub(crate) type KnownProviders = BTreeMap<SourceSpec, Vec<KnownProvider>>;
 
 /// The policy in front of the providers of some owners, where it is not that of the route.
 pub(crate) struct OwnersPolicy {
-    /// Subjects of certificates.
-    pub(crate) owners: Vec<String>,
+    /// Whose.
+    pub(crate) owners: Vec<OwnerName>,
     /// None: messages pass as they come.
     pub(crate) outbound: Option<EndpointSpec<Calling>>,
     /// What they and their clients assure each other, past a route that passes messages on.
@@ -209,8 +217,7 @@ fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource>
     }
     let owners = table.strings("owners");
     if owners.as_ref().is_none_or(Vec::is_empty) {
-        let hint =
-            "owners = [\"CN=provider\"]; \"*\" is every certificate that the registry trusts";
+        let hint = "owners = [\"CN=provider\"] or [\"CN=provider of CN=authority\"]; \"*\" is every certificate that the registry trusts";
         table.missing("owners", hint);
     }
     let everybody = owners.iter().flatten().find(|owner| owner.value == "*");
@@ -222,10 +229,9 @@ fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource>
     }
     let cache = read_cache(&mut table);
     let policies = table.tables("policies");
-    table.finish();
     let has_owners = owners.is_some();
-    let owners = owners.into_iter().flatten().map(|it| it.value);
-    let owners: Vec<String> = owners.collect();
+    let owners = read_owners(&table, owners.unwrap_or_default());
+    table.finish();
     let policies = read_policies(policies, &owners, scope);
     if !has_owners {
         return None;
@@ -244,23 +250,38 @@ fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource>
     })
 }
 
+/// Reads `owners`, each of whom is named once.
+fn read_owners(table: &Table<'_>, owners: Vec<Located<String>>) -> Vec<OwnerName> {
+    let mut read: Vec<OwnerName> = Vec::with_capacity(owners.len());
+    for owner in owners {
+        let name = OwnerName::parse(&owner.value);
+        if read.iter().any(|it| it.overlaps(&name) && *it != name) {
+            let message = "`owners` has this subject once with an issuer, and once without";
+            table.report_with_hint(owner.place, message, "name the issuer each time");
+        }
+        read.push(name);
+    }
+    read
+}
+
 /// Reads `policies`, which are of some of these owners.
 fn read_policies(
     tables: Vec<Table<'_>>,
-    known: &[String],
+    known: &[OwnerName],
     scope: &str,
 ) -> Option<Vec<OwnersPolicy>> {
     let count = tables.len();
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken: Vec<OwnerName> = Vec::new();
     let mut policies = Vec::with_capacity(count);
     for mut table in tables {
         let owners = table.strings("owners").unwrap_or_default();
         if owners.is_empty() {
             table.missing("owners", "owners = [\"CN=provider\"]");
         }
+        let first = taken.len();
         for owner in &owners {
             report_owner(&table, owner, known, &taken);
-            taken.push(owner.value.clone());
+            taken.push(OwnerName::parse(&owner.value));
         }
         let assured_place = table.place_of("assures");
         let assured = read_assurance(&mut table);
@@ -293,7 +314,7 @@ fn read_policies(
         table.finish();
         let is_read = outbound.is_some() || assured.is_some();
         policies.extend(is_read.then(|| OwnersPolicy {
-            owners: owners.into_iter().map(|it| it.value).collect(),
+            owners: taken[first..].to_vec(),
             outbound,
             assured,
         }));
@@ -303,15 +324,22 @@ fn read_policies(
 
 /// Reports an owner that has no place in `policies`. It is not repeated: whatever stands there may
 /// be a secret in the wrong place.
-fn report_owner(table: &Table<'_>, owner: &Located<String>, known: &[String], taken: &[String]) {
-    let name = &owner.value;
-    if taken.contains(name) {
+fn report_owner(
+    table: &Table<'_>,
+    owner: &Located<String>,
+    known: &[OwnerName],
+    taken: &[OwnerName],
+) {
+    let name = OwnerName::parse(&owner.value);
+    // A policy of one authority's owner is not that of its namesake: both name the issuer.
+    let is_known = |it: &OwnerName| it.is_everybody() || *it == name;
+    if taken.iter().any(|it| it.overlaps(&name)) {
         table.report(owner.place, "this owner has two policies: keep one");
-    } else if name == "*" {
+    } else if name.is_everybody() {
         let message =
             "`policies` has \"*\", and the policy of all others is `outbound` of the route";
         table.report_with_hint(owner.place, message, "name the owners");
-    } else if !known.iter().any(|it| it == name || it == "*") {
+    } else if !known.iter().any(is_known) {
         let message = "this owner has a policy, and is not one of `owners` of `backends`";
         table.report(owner.place, message);
     }

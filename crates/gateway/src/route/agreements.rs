@@ -10,8 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use soapstone::crypto::{Certificate, DistinguishedName};
-use soapstone::wss::Attester;
+use soapstone::crypto::Certificate;
 use soapstone_broker::{
     Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Needs, Served, Standing,
     admit, admit_by,
@@ -22,6 +21,7 @@ use super::together::Together;
 
 use super::roles::{Asked, Proven, fit};
 use crate::config::agreements::AgreementsSpec;
+use crate::config::party::PartyName;
 use crate::observe::violations::{Violations, moment};
 
 /// The agreements of a configuration.
@@ -34,8 +34,8 @@ pub(crate) struct Agreements {
 
 /// One of them.
 struct InUse {
-    client: DistinguishedName,
-    provider: Option<DistinguishedName>,
+    client: PartyName,
+    provider: Option<PartyName>,
     agreement: Arc<Agreement>,
 }
 
@@ -93,7 +93,7 @@ impl Admitting {
 #[derive(Clone, Debug)]
 pub(crate) struct UnderAgreement {
     agreement: Arc<Agreement>,
-    provider: Option<DistinguishedName>,
+    provider: Option<PartyName>,
     violations: Arc<Violations>,
 }
 
@@ -234,16 +234,17 @@ impl Agreements {
     fn requested(&self, asked: &Asked<'_>) -> Option<Requested> {
         // Whoever vouches for the sender of a message is the client: in a conversation as well.
         let attester = match asked.proven {
-            Proven::Subject(owner) => owner.attester.as_ref().and_then(Attester::name),
+            Proven::Subject(owner) => owner.attester.as_ref(),
             _ => None,
         };
-        let client = match (asked.proven, &attester) {
-            (Proven::Certificate(certificate), _) => certificate.subject_name(),
-            (_, Some(attester)) => attester,
+        let attester = attester.and_then(|it| Some((it.name()?, it.issuer_name())));
+        let (client, issuer) = match (asked.proven, &attester) {
+            (Proven::Certificate(it), _) => (it.subject_name(), Some(it.issuer_name())),
+            (_, Some((attester, issuer))) => (attester, issuer.as_ref()),
             (_, None) => return None,
         };
         let is_own = |one: &InUse| {
-            one.agreement.terms().service == asked.route && one.client.matches(client)
+            one.agreement.terms().service == asked.route && one.client.is(client, issuer)
         };
         let own = self.all.iter().enumerate();
         let own = own.filter_map(|(index, one)| is_own(one).then_some(index));
@@ -387,9 +388,10 @@ impl UnderAgreement {
                 Some("signed by nobody, and the registered policy signs answers".to_owned())
             }
             (AnswerEvidence::Signed(certificate), Some(provider)) => {
-                let is_provider = provider.matches(certificate.subject_name());
-                let subject = certificate.subject();
-                (!is_provider).then(|| format!("signed by {subject}"))
+                let (subject, issuer) = (certificate.subject_name(), certificate.issuer_name());
+                let is_provider = provider.is(subject, Some(issuer));
+                let signer = |it: &Certificate| format!("{} of {}", it.subject(), it.issuer());
+                (!is_provider).then(|| format!("signed by {}", signer(certificate)))
             }
             (AnswerEvidence::Unsigned, Some(_)) => Some("signed by nobody".to_owned()),
             _ => None,
@@ -400,7 +402,8 @@ impl UnderAgreement {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use soapstone::wss::{AssertedOwner, NameIdentifier};
+    use soapstone::crypto::DistinguishedName;
+    use soapstone::wss::{AssertedOwner, Attester, NameIdentifier};
     use soapstone_broker::{AgreementTerms, ClientTerms, ProviderTerms, Rate, Validity, Window};
 
     use super::*;
@@ -426,8 +429,9 @@ mod tests {
             of_provider: ProviderTerms::default(),
             window: Window::Calls(10),
         };
+        let name = |text| DistinguishedName::parse(text).expect("a name");
         let agreement = InUse {
-            client: DistinguishedName::parse("CN=gateway, O=Acme").expect("a name"),
+            client: PartyName::new(name("CN=gateway, O=Acme"), Some(name("CN=ca"))),
             provider: None,
             agreement: Arc::new(Agreement::new(terms)),
         };
@@ -436,16 +440,17 @@ mod tests {
             violations,
             shared: None,
         };
-        let admit = |attester: Option<&str>| {
+        let admit = |attester: Option<(&str, &str)>| {
             let proven = Proven::Subject(Arc::new(AssertedOwner {
                 issuer: "https://idp.example".to_owned(),
                 subject: NameIdentifier::default(),
                 id: "_a1".to_owned(),
                 ends: Timestamp::UNIX_EPOCH,
                 attributes: Vec::new(),
-                attester: attester.map(|subject| Attester {
+                attester: attester.map(|(subject, issuer)| Attester {
                     thumbprint: [1; 32],
                     subject: subject.to_owned(),
+                    issuer: issuer.to_owned(),
                     ends: Timestamp::UNIX_EPOCH,
                 }),
             }));
@@ -460,9 +465,13 @@ mod tests {
             });
             admitted.map(|under| under.is_some()).ok()
         };
-        assert_eq!(admit(Some("CN=gateway,O=Acme")), Some(true));
-        assert_eq!(admit(Some("CN=gateway,O=Acme")), None, "one an hour");
-        assert_eq!(admit(Some("CN=other,O=Acme")), Some(false));
+        let own = ("CN=gateway,O=Acme", "CN=ca");
+        // Another authority has certified the same subject.
+        let namesake = ("CN=gateway,O=Acme", "CN=other");
+        assert_eq!(admit(Some(namesake)), Some(false));
+        assert_eq!(admit(Some(own)), Some(true));
+        assert_eq!(admit(Some(own)), None, "one an hour");
+        assert_eq!(admit(Some(("CN=other,O=Acme", "CN=ca"))), Some(false));
         assert_eq!(admit(None), Some(false));
     }
 }

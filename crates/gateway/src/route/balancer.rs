@@ -16,6 +16,7 @@ use soapstone_broker::{
     Affinity, Ask, Change, Choice, Claims, Class, Failed, MemberId, MemberStatus, Needs, NoRetry,
     Operation, Outcome, Pool, Reason, Refusal, Repeatable, SecurityIndex, Served, Verdict,
 };
+use soapstone_registry::Owner;
 use tokio::time::Instant;
 
 use super::agreements::{AnswerEvidence, UnderAgreement};
@@ -47,6 +48,8 @@ pub(crate) struct Balancer {
 /// One backend of several.
 pub(crate) struct BalancedMember {
     pub(crate) upstream: Arc<Upstream>,
+    /// Who owns it in the registry that knows it.
+    pub(crate) owner: Option<Owner>,
     /// The same backend as health checks ask it, where there are some.
     pub(crate) checked: Option<Arc<Backend>>,
     /// Whether the policy that its provider registered has answers signed. Those that follow it
@@ -61,6 +64,7 @@ impl BalancedMember {
     pub(super) fn new(upstream: Arc<Upstream>, checked: Option<Arc<Backend>>) -> Self {
         Self {
             upstream,
+            owner: None,
             checked,
             registers_signatures: Arc::default(),
             assured: None,
@@ -239,12 +243,14 @@ impl Balancer {
     }
 
     /// The backend of the provider with that access point and owner.
-    pub(crate) fn id_of(&self, access_point: &str, owner: &str) -> Option<MemberId> {
+    pub(crate) fn id_of(&self, access_point: &str, owner: &Owner) -> Option<MemberId> {
         let url = backend_url(access_point).ok()?;
-        let ids = self.pool.ids().zip(&self.members);
-        let at = ids.filter(|(_, member)| member.upstream.url == url);
-        let at = at.map(|(id, _)| (id, self.pool.name(id)));
-        own(at, owner)
+        let mut ids = self.pool.ids().zip(&self.members);
+        let is_own = |member: &BalancedMember| {
+            member.upstream.url == url && member.owner.as_ref() == Some(owner)
+        };
+        let own = ids.find(|(_, member)| is_own(member));
+        own.map(|(id, _)| id)
     }
 
     /// The backend with that name.
@@ -292,24 +298,6 @@ impl Balancer {
             self.changes.tell();
         }
     }
-}
-
-/// Which of the backends at one URL, by their names, is that of an owner.
-fn own<'n, Id>(at: impl Iterator<Item = (Id, &'n str)>, owner: &str) -> Option<Id> {
-    let mut of_all = None;
-    for (id, name) in at {
-        // The owner is part of the name, behind the access point, where the file names several.
-        match name.split_once(' ') {
-            None => of_all = of_all.or(Some(id)),
-            Some((_, of)) => {
-                let of = of.strip_prefix('(').and_then(|of| of.strip_suffix(')'));
-                if of == Some(owner) {
-                    return Some(id);
-                }
-            }
-        }
-    }
-    of_all
 }
 
 /// A request in the hand of one backend. Dropped without a word of its outcome, it says nothing of
@@ -528,30 +516,5 @@ impl Drop for Attempt {
         if let (Some(agreement), Some(served)) = (&self.wanted.agreement, self.served()) {
             agreement.ended(self.backend(), served);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::own;
-
-    #[test]
-    fn a_backend_of_an_owner_is_that_of_nobody_else() {
-        let of = |names: &[&'static str], owner: &str| {
-            let at = names.iter().enumerate().map(|(index, name)| (index, *name));
-            own(at, owner)
-        };
-        let names = [
-            "http://a/",
-            "http://A/ (CN=p1)",
-            "http://a/ (CN=x (CN=p2)",
-            "http://a/ (CN=p2)",
-        ];
-        assert_eq!(of(&names, "CN=p1"), Some(1));
-        assert_eq!(of(&names, "CN=p2"), Some(3));
-        assert_eq!(of(&names, "CN=x (CN=p2"), Some(2));
-        // The file names one owner, whoever is called so.
-        assert_eq!(of(&names, "CN=p3"), Some(0));
-        assert_eq!(of(&names[1..], "CN=p3"), None);
     }
 }

@@ -15,6 +15,7 @@ use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
 use soapstone::endpoint::{Calling, Directions, ReflectionGuard};
 use soapstone_broker::{Dice, Pool};
+use soapstone_registry::Owner;
 use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
 
@@ -497,8 +498,12 @@ impl Builder<'_> {
             )?;
             let mut balanced = BalancedMember::new(upstream, checked.flatten());
             balanced.assured = member.assured.map(|assured| assured.value);
+            balanced.owner = member.owner;
             let same = former.and_then(|former| former.named(&member.name));
-            if let Some(same) = same.filter(|it| it.upstream.url == balanced.upstream.url) {
+            let is_same = |it: &&BalancedMember| {
+                it.upstream.url == balanced.upstream.url && it.owner == balanced.owner
+            };
+            if let Some(same) = same.filter(is_same) {
                 balanced.follow(same);
             }
             members.push(balanced);
@@ -509,13 +514,18 @@ impl Builder<'_> {
             None => Pool::new(group.settings, terms, dice),
             Some(former) => {
                 let names = former.pool.ids().map(|id| former.pool.name(id));
-                let urls = former.members.iter().map(|member| &member.upstream.url);
-                let known: Vec<(&str, &Uri)> = names.zip(urls).collect();
-                let urls = members.iter().map(|member| &member.upstream.url);
-                let terms = terms.into_iter().zip(urls).map(|((name, terms), url)| {
-                    let stays = known.contains(&(name.as_str(), url));
-                    (name, terms, stays)
-                });
+                // Who owns it now may be another one of its name.
+                let backend = |it: &'_ BalancedMember| (it.upstream.url.clone(), it.owner.clone());
+                let known = names.zip(former.members.iter().map(backend));
+                let known: Vec<(&str, (Uri, Option<Owner>))> = known.collect();
+                let backends = members.iter().map(backend);
+                let terms = terms
+                    .into_iter()
+                    .zip(backends)
+                    .map(|((name, terms), backend)| {
+                        let stays = known.contains(&(name.as_str(), backend));
+                        (name, terms, stays)
+                    });
                 let now = Instant::now().into_std();
                 Pool::following(&former.pool, group.settings, terms, dice, now)
             }

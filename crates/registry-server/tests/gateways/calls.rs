@@ -67,7 +67,7 @@ async fn broker_and_provider_tell_of_each_call_and_lose_none_at_their_end() {
     // It knows the provider from before.
     let known = format!(
         "{{\"of\":{{\"owners\":[\"CN=p1\"],\"port_type\":null,\"service\":\"Books\"}},\
-         \"providers\":[{{\"access_point\":\"{access_point}\",\"backup\":false,\"owner\":\"CN=p1\"}}]}}"
+         \"providers\":[{{\"access_point\":\"{access_point}\",\"backup\":false,\"issuer\":\"CN=ca\",\"owner\":\"CN=p1\"}}]}}"
     );
     folder.write("books.json", known);
     let text = format!(

@@ -29,7 +29,7 @@ pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
             continue;
         };
         balancer.source_answered();
-        let leads = |it: &Provider| balancer.id_of(&it.access_point, &it.owner.subject);
+        let leads = |it: &Provider| balancer.id_of(&it.access_point, &it.owner);
         for (provider, claims) in &claimed {
             let own = access_points.own_backend(provider, leads);
             let doubted = own.and_then(|own| balancer.reported(own, claims));

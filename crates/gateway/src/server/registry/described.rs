@@ -15,7 +15,7 @@ use soapstone::policy::{
     CompileOptions, ExchangePolicies, ExchangePolicy, PolicyDocument, PolicyLimits, Selection,
     SignatureReading,
 };
-use soapstone_registry::Provider;
+use soapstone_registry::{Owner, Provider};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -47,7 +47,7 @@ const AT_ONCE: usize = 8;
 struct Entry {
     source: RegistrySource,
     access_point: String,
-    owner: String,
+    owner: Owner,
     /// Where the policy is.
     reference: String,
     /// Names of routes, each with that of its backend.
@@ -120,7 +120,7 @@ fn to_read(serving: &Serving, source: &RegistrySource, found: &[Provider]) -> Ve
         let reference = provider.policy.clone()?;
         let routes = judged(serving).filter(|(_, balancer)| is_from(balancer, source));
         let backends = routes.filter_map(|(route, balancer)| {
-            let leads = |it: &Provider| balancer.id_of(&it.access_point, &it.owner.subject);
+            let leads = |it: &Provider| balancer.id_of(&it.access_point, &it.owner);
             let own = access_points.own_backend(provider, leads)?;
             Some((route.name.clone(), balancer.pool.name(own).to_owned()))
         });
@@ -128,7 +128,7 @@ fn to_read(serving: &Serving, source: &RegistrySource, found: &[Provider]) -> Ve
         (!backends.is_empty()).then(|| Entry {
             source: source.clone(),
             access_point: provider.access_point.clone(),
-            owner: provider.owner.subject.clone(),
+            owner: provider.owner.clone(),
             reference,
             backends,
         })
@@ -264,6 +264,7 @@ pub(super) fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String>
 mod tests {
     use super::super::testing::provider;
     use super::*;
+    use crate::config::owner_name::OwnerName;
 
     /// No socket is asked: both would hang or be refused otherwise.
     #[tokio::test]
@@ -324,11 +325,11 @@ mod tests {
             source: RegistrySource {
                 service: Some("Books".to_owned()),
                 port_type: None,
-                owners: vec!["*".to_owned()],
+                owners: vec![OwnerName::parse("*")],
                 cache: None,
             },
             access_point: format!("http://{index:04}/"),
-            owner: "CN=p1".to_owned(),
+            owner: provider("http://a/", "CN=p1").owner,
             reference: format!("http://{index:04}/?wsdl"),
             backends: Vec::new(),
         };

@@ -59,7 +59,10 @@ pub(super) async fn providers(
         port_type: source.port_type.clone(),
         owners: match source.is_open() {
             true => Vec::new(),
-            false => source.owners.clone(),
+            false => {
+                let subjects = source.owners.iter().map(|it| it.subject().to_owned());
+                subjects.collect::<BTreeSet<_>>().into_iter().collect()
+            }
         },
         operations: true,
     });
@@ -76,8 +79,7 @@ pub(super) async fn providers(
 
 /// Whether a provider is one of those that were asked for, by an owner that is named.
 fn is_named(source: &RegistrySource, provider: &Provider) -> bool {
-    (source.is_open() || source.owners.contains(&provider.owner.subject))
-        && source.is_about(provider)
+    source.name_of(&provider.owner).is_some() && source.is_about(provider)
 }
 
 /// Whether a provider may be a backend.
@@ -95,7 +97,7 @@ fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
     let known = found.filter(|it| is_usable(source, it));
     let known = known.map(|provider| KnownProvider {
         access_point: provider.access_point,
-        owner: provider.owner.subject,
+        owner: provider.owner,
         // A registry that has just begun has no reports yet.
         backup: provider.state == ProviderState::Inactive,
         target: None,
@@ -110,6 +112,7 @@ fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
 mod tests {
     use super::super::testing;
     use super::*;
+    use crate::config::owner_name::OwnerName;
 
     fn provider(access_point: &str, owner: &str, state: ProviderState) -> Provider {
         Provider {
@@ -123,7 +126,7 @@ mod tests {
         let source = RegistrySource {
             service: Some("Books".to_owned()),
             port_type: None,
-            owners: vec!["CN=p1".to_owned()],
+            owners: vec![OwnerName::parse("CN=p1")],
             cache: None,
         };
         let found = vec![
@@ -135,7 +138,7 @@ mod tests {
         ];
         let known = |access_point: &str, backup| KnownProvider {
             access_point: access_point.to_owned(),
-            owner: "CN=p1".to_owned(),
+            owner: testing::provider(access_point, "CN=p1").owner,
             backup,
             target: None,
         };
@@ -147,13 +150,30 @@ mod tests {
         assert_eq!(usable(&source, found), expected);
     }
 
+    /// A registry that trusts several authorities answers with the owners of each.
+    #[test]
+    fn only_the_owner_of_the_authority_that_the_file_names_is_one() {
+        let named = RegistrySource {
+            service: Some("Books".to_owned()),
+            port_type: None,
+            owners: vec![OwnerName::parse("CN=p1 of CN=ca")],
+            cache: None,
+        };
+        let own = provider("http://a/", "CN=p1", ProviderState::Active);
+        let mut namesake = provider("http://evil/", "CN=p1", ProviderState::Active);
+        namesake.owner.issuer = "CN=other".to_owned();
+        let found = usable(&named, vec![namesake, own.clone()]);
+        let owners: Vec<_> = found.into_iter().map(|it| it.owner).collect();
+        assert_eq!(owners, [own.owner]);
+    }
+
     /// The answer of a registry that is mistaken, or one to another question.
     #[test]
     fn only_providers_of_what_was_asked_for_are_backends() {
         let source = |service: Option<&str>, port_type: Option<&str>| RegistrySource {
             service: service.map(str::to_owned),
             port_type: port_type.map(str::to_owned),
-            owners: vec!["CN=p1".to_owned()],
+            owners: vec![OwnerName::parse("CN=p1")],
             cache: None,
         };
         let typed = |port_type: Option<&str>| Provider {

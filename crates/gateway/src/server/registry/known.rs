@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use soapstone_registry::Owner;
 use tokio::sync::watch;
 
 use crate::config::source::{DnsTarget, KnownProvider, KnownProviders, SourceSpec};
@@ -153,9 +154,7 @@ fn taken_over(
         (SourceSpec::Registry(source), SourceSpec::Registry(former))
             if source.service == former.service && source.port_type == former.port_type =>
         {
-            let is_named = |provider: &&KnownProvider| {
-                source.is_open() || source.owners.contains(&provider.owner)
-            };
+            let is_named = |it: &&KnownProvider| source.name_of(&it.owner).is_some();
             providers.iter().filter(is_named).cloned().collect()
         }
         _ => return None,
@@ -213,7 +212,10 @@ fn provider_of(kept: &Value, source: &SourceSpec) -> Option<KnownProvider> {
     };
     Some(KnownProvider {
         access_point,
-        owner: kept.get("owner")?.as_str()?.to_owned(),
+        owner: Owner {
+            subject: kept.get("owner")?.as_str()?.to_owned(),
+            issuer: kept.get("issuer")?.as_str()?.to_owned(),
+        },
         backup: kept.get("backup")?.as_bool()?,
         target,
     })
@@ -225,7 +227,7 @@ fn identity(source: &SourceSpec) -> Value {
         SourceSpec::Registry(source) => json!({
             "service": source.service,
             "port_type": source.port_type,
-            "owners": source.owners,
+            "owners": source.owners.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }),
         SourceSpec::Dns(source) => {
             let networks = source.networks.iter().map(ToString::to_string);
@@ -240,8 +242,13 @@ fn identity(source: &SourceSpec) -> Value {
 /// Writes providers of a source into a file, whole or not at all.
 fn keep(file: &Path, source: &SourceSpec, providers: &[KnownProvider]) -> std::io::Result<()> {
     let known = providers.iter().map(|it| {
-        let mut kept =
-            json!({ "access_point": it.access_point, "backup": it.backup, "owner": it.owner });
+        let Owner { subject, issuer } = &it.owner;
+        let mut kept = json!({
+            "access_point": it.access_point,
+            "backup": it.backup,
+            "owner": subject,
+            "issuer": issuer,
+        });
         if let Some(DnsTarget {
             host,
             address,
@@ -264,6 +271,7 @@ fn keep(file: &Path, source: &SourceSpec, providers: &[KnownProvider]) -> std::i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::owner_name::OwnerName;
     use crate::config::source::RegistrySource;
 
     #[test]
@@ -272,7 +280,7 @@ mod tests {
         let registry = RegistrySource {
             service: Some("Books".to_owned()),
             port_type: None,
-            owners: vec!["CN=p1".to_owned()],
+            owners: vec![OwnerName::parse("CN=p1")],
             cache: Some(folder.path("known.json")),
         };
         let source = SourceSpec::Registry(registry.clone());
@@ -280,7 +288,10 @@ mod tests {
         let known = [("http://a/", false), ("http://b/", true)];
         let known = known.map(|(access_point, backup)| KnownProvider {
             access_point: access_point.to_owned(),
-            owner: "CN=p1".to_owned(),
+            owner: Owner {
+                subject: "CN=p1".to_owned(),
+                issuer: "CN=ca".to_owned(),
+            },
             backup,
             target: None,
         });
@@ -288,7 +299,7 @@ mod tests {
         keep(&file, &source, &known).expect("it is kept");
         assert_eq!(load(&source).as_deref(), Some(&known[..]));
         let other_owners = RegistrySource {
-            owners: vec!["CN=p2".to_owned()],
+            owners: vec![OwnerName::parse("CN=p2")],
             ..registry.clone()
         };
         assert_eq!(load(&SourceSpec::Registry(other_owners)), None);
@@ -323,7 +334,7 @@ mod tests {
         let books = source("http://_a._tcp.example.com/books");
         let known = |address: &str| KnownProvider {
             access_point: "http://example.com:80/books".to_owned(),
-            owner: String::new(),
+            owner: Owner::default(),
             backup: false,
             target: Some(DnsTarget {
                 host: "one.example.com".to_owned(),
@@ -359,7 +370,7 @@ mod tests {
         let url = "http://_a._tcp.example.com/books";
         let known = |access_point: &str, address: &str| KnownProvider {
             access_point: access_point.to_owned(),
-            owner: String::new(),
+            owner: Owner::default(),
             backup: false,
             target: Some(DnsTarget {
                 host: "one.example.com".to_owned(),

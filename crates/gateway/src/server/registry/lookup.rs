@@ -12,6 +12,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use soapstone_registry::Owner;
 use tokio::time::Instant;
 
 use crate::config::dns_name::DnsName;
@@ -318,7 +319,7 @@ fn providers(
         for address in of_target {
             let provider = KnownProvider {
                 access_point: source.url(*port),
-                owner: String::new(),
+                owner: Owner::default(),
                 backup: false,
                 target: Some(DnsTarget {
                     host: target.to_string(),

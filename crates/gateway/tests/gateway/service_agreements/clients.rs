@@ -125,3 +125,22 @@ async fn a_reload_resets_neither_bucket_nor_window() {
     let records = records(&folder, gateway).await;
     assert_eq!(violating(&records), BTreeMap::from([("rate", 2)]));
 }
+
+/// A route that trusts two authorities: each may certify one subject.
+#[tokio::test]
+async fn a_namesake_of_another_authority_is_under_no_agreement_of_the_client() {
+    let folder = folder(&GOLD.replace("rate = ", "issuer = \"CN=ca\"\nrate = "));
+    another_authority(&folder);
+    folder.write_identity("namesake", &keys::identity_by("CN=other", "CN=client", RSA));
+    let backend_one = Backend::echo().await;
+    let both = file(&backend("one", &backend_one), "").replace(
+        "anchors = [\"ca.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\", \"other.cert.pem\"]",
+    );
+    let gateway = folder.gateway(&both).await;
+    assert_eq!(calls(&folder, &gateway, "namesake", 5).await, [200; 5]);
+    let own = calls(&folder, &gateway, "client", 4).await;
+    assert_eq!(own, [200, 200, 200, 429]);
+    let shown = told(&gateway).await;
+    assert_eq!(shown["client"], "CN=client of CN=ca");
+}

@@ -93,12 +93,21 @@ fn backends_of_providers_are_named_as_they_will_be_found() {
     };
     let (alone, owned) = ("http://10.0.0.1/books", "http://10.0.0.1/books (CN=p1)");
     let apart = "gold.toml:7:12: `backends` must hold access points with their owners, since owners have backends of their own, found another text\n    \
-                 hint: access point and owner: \"http://10.0.0.1/books (CN=p1)\"";
+                 hint: access point and owner, as `owners` names it: \"http://10.0.0.1/books (CN=p1)\"";
+    let of_all =
+        "hint: access point, owner and issuer: \"http://10.0.0.1/books (CN=p1 of CN=authority)\"";
+    let with_issuer = "http://10.0.0.1/books (CN=p1 of CN=ca)";
+    let authorities = "\"CN=p1 of CN=ca\", \"CN=p1 of CN=other\"";
     let of_one = "gold.toml:7:12: `backends` must hold access points, since the route has the providers of one owner, found another text\n    \
                   hint: the access point alone: \"http://10.0.0.1/books\"";
     for (owners, name, expected) in [
         ("\"CN=p1\", \"CN=p2\"", alone, Some(apart)),
-        ("\"*\"", alone, Some(apart)),
+        ("\"CN=p1\", \"CN=p2\"", with_issuer, Some(apart)),
+        ("\"*\"", alone, Some(of_all)),
+        ("\"*\"", owned, Some(of_all)),
+        ("\"*\"", with_issuer, None),
+        (authorities, owned, Some(apart)),
+        (authorities, with_issuer, None),
         ("\"CN=p1\"", owned, Some(of_one)),
         ("\"CN=p1\", \"CN=p2\"", owned, None),
         ("\"CN=p1\"", alone, None),
@@ -109,6 +118,50 @@ fn backends_of_providers_are_named_as_they_will_be_found() {
         let is_told = expected.map_or(!found.contains("`backends`"), |it| found.contains(it));
         assert!(is_told, "{owners} and {name}: {found}");
     }
+}
+
+/// Each of two authorities may certify one subject: whose is meant, nobody knows.
+#[test]
+fn a_party_without_an_issuer_is_refused_where_its_route_trusts_two_authorities() {
+    let folder = folder("");
+    another_authority(&folder);
+    let two =
+        |tables: String| tables.replace("\"ca.cert.pem\"", "\"ca.cert.pem\", \"other.cert.pem\"");
+    let said = |agreement: &str, inbound: String, outbound: String| {
+        folder.write("gold.toml", agreement);
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{AGREEMENTS}[[routes]]\npath = \"/echo\"\n\
+             backends = [{{ name = \"one\", url = \"http://127.0.0.1:9/echo\" }}]\n\
+             [routes.inbound]\n{inbound}[routes.outbound]\n{outbound}"
+        );
+        let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        let place = folder.path("").to_str().expect("UTF-8").to_owned();
+        let problems = read.err().map(|problems| problems.to_string());
+        problems.unwrap_or_default().replace(&place, "")
+    };
+    let ambiguous = |line: u8| {
+        format!(
+            "gold.toml:{line}:11: `subject` is that of several certificates: `trust` has 2 authorities, and each may issue one\n    \
+             hint: say whose it is: issuer = \"CN=authority,O=Example\""
+        )
+    };
+    let (one_in, one_out) = (secured::service("sign"), secured::client("sign"));
+    let (two_in, two_out) = (two(one_in.clone()), two(one_out.clone()));
+    let provider = format!("{PROVIDER}[provider]\nsubject = \"CN=server\"\n");
+    let with_issuer = format!("{PROVIDER}issuer = \"CN=ca\"\n");
+    for (agreement, inbound, outbound, expected) in [
+        (PROVIDER, &one_in, &two_out, String::new()),
+        (PROVIDER, &two_in, &one_out, ambiguous(5)),
+        (&*with_issuer, &two_in, &one_out, String::new()),
+        (&*provider, &one_in, &one_out, String::new()),
+        (&*provider, &one_in, &two_out, ambiguous(7)),
+    ] {
+        let found = said(agreement, inbound.clone(), outbound.clone());
+        assert_eq!(found, expected, "{agreement}");
+    }
+    let nobodys = format!("{PROVIDER}[provider]\nissuer = \"CN=ca\"\n");
+    let expected = "gold.toml:7:10: `issuer` is that of a `subject`, and there is none";
+    assert_eq!(said(&nobodys, one_in, one_out), expected);
 }
 
 #[test]

@@ -34,6 +34,12 @@ fn folder(agreement: &str) -> Folder {
     folder
 }
 
+/// Writes `other.cert.pem`, of an authority with subjects of its own.
+fn another_authority(folder: &Folder) {
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+}
+
 const AGREEMENTS: &str = "admin = \"127.0.0.1:0\"\n[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
     identity = { key = \"gateway.key.pem\", certificate = \"gateway.cert.pem\" }\n";
 

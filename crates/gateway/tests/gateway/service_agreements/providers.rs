@@ -198,7 +198,13 @@ async fn an_answer_that_the_gateway_cannot_judge_is_no_violation_of_a_provider()
 async fn answers_that_another_one_than_the_provider_signs_are_violations() {
     for (subject, expected) in [
         ("CN=server", None),
-        ("CN=other", Some("signed by CN=server")),
+        ("CN=other", Some("signed by CN=server of CN=ca")),
+        ("CN=server\"\nissuer = \"CN=ca", None),
+        // The same subject, of another authority.
+        (
+            "CN=server\"\nissuer = \"CN=other",
+            Some("signed by CN=server of CN=ca"),
+        ),
     ] {
         let agreement = format!("{PROVIDER}[provider]\nsubject = \"{subject}\"\n");
         let folder = folder(&agreement);

@@ -32,6 +32,7 @@ fn vouching(thumbprint: u8, ends: i64) -> Option<Attester> {
     Some(Attester {
         thumbprint: [thumbprint; 32],
         subject: "CN=gateway".to_owned(),
+        issuer: "CN=ca".to_owned(),
         ends: after(ends),
     })
 }
