@@ -3,10 +3,10 @@
 //!
 //! The rule kept here: a class adds to what the route needs, and takes nothing away.
 
-use soapstone::config::{Located, OTHER_TEXT, Table};
+use soapstone::config::{Located, OTHER_TEXT, Place, Problem, Table, Warning};
 use soapstone_broker::{Level, Needs, Property, SecurityIndex};
 
-use super::security_index::told_algorithm;
+use super::security_index::{assured_algorithm, told_algorithm, weak_among};
 
 /// The namespace of the header block by which messages say what they need
 /// (`docs/qos-requirements.xsd`).
@@ -46,7 +46,7 @@ pub(super) fn read_security(table: &mut Table<'_>) -> Needs {
     properties.dedup();
     let bits = table.integer("bits", 0, 512).map(|bits| bits.value);
     let refused = table.strings("refused").unwrap_or_default();
-    let refused_algorithms = read_algorithms(table, "refused", refused);
+    let refused_algorithms = read_algorithms(table, "refused", refused, told_algorithm);
     let parts = table.strings("encrypted").unwrap_or_default();
     for part in parts.iter().filter(|part| !names_part(&part.value)) {
         let message = format!("`encrypted` holds names of parts, found {OTHER_TEXT}");
@@ -105,7 +105,9 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
         let hint = "\"Body\", or \"{urn:example}name\" of a header block";
         table.report_with_hint(part.place, message, hint);
     }
-    let algorithms = read_algorithms(&table, "algorithms", algorithms);
+    let at = algorithms.first().map(|it| it.place);
+    let algorithms = read_algorithms(&table, "algorithms", algorithms, assured_algorithm);
+    warn_of_weak(&table, at.unwrap_or(place), &algorithms);
     table.finish();
     let mut index = SecurityIndex::default();
     let bits = bits.and_then(|bits| u16::try_from(bits.value).ok());
@@ -118,10 +120,30 @@ pub(super) fn read_assured(mut table: Table<'_>) -> SecurityIndex {
     index
 }
 
+/// Warns of weak algorithms that are assured.
+fn warn_of_weak(table: &Table<'_>, place: Place, algorithms: &[String]) {
+    let weak = weak_among(algorithms);
+    if weak.is_empty() {
+        return;
+    }
+    let document = table.document();
+    let message = format!("`assures` permits weak algorithms: {}", weak.join(", "));
+    let hint = "take them out when client and provider use others";
+    document.warn(Warning {
+        name: "weak-algorithm",
+        problem: Problem::new(document.file(), place, message).with_hint(hint),
+    });
+}
+
 /// The short names of algorithms. A name that is not known would be compared with nothing.
-fn read_algorithms(table: &Table<'_>, key: &str, names: Vec<Located<String>>) -> Vec<String> {
+fn read_algorithms(
+    table: &Table<'_>,
+    key: &str,
+    names: Vec<Located<String>>,
+    known: fn(&str) -> Option<&'static str>,
+) -> Vec<String> {
     let read = |name: Located<String>| {
-        let known = told_algorithm(&name.value);
+        let known = known(&name.value);
         if known.is_none() {
             let message = format!(
                 "`{key}` names algorithms of signatures, digests and the encryption of data, found {OTHER_TEXT}"

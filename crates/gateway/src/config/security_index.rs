@@ -4,7 +4,7 @@
 //! The rule kept here: it is computed from what the gateway enforces, or said by the file where the
 //! gateway passes messages on. No word of a backend counts.
 
-use soapstone::crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
+use soapstone::crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 use soapstone::endpoint::{Calling, Endpoint};
 use soapstone::wss::{Assurance, Assured};
 use soapstone_broker::{Level, Property, SecurityIndex};
@@ -29,6 +29,27 @@ pub(crate) fn told_algorithm(name: &str) -> Option<&'static str> {
     let digest = || DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name);
     let data = || DataEncryption::from_name(name).map(DataEncryption::short_name);
     signature.or_else(digest).or_else(data)
+}
+
+/// The short name of an algorithm that a file may assure: one that the index tells of, or RSA 1.5
+/// for session keys. Who is silent about that has it not.
+pub(super) fn assured_algorithm(name: &str) -> Option<&'static str> {
+    let old = KeyTransport::Rsa15;
+    let wraps = || (KeyTransport::from_name(name) == Some(old)).then_some(old.short_name());
+    told_algorithm(name).or_else(wraps)
+}
+
+/// Those that are weak.
+pub(crate) fn weak_among(names: &[String]) -> Vec<&'static str> {
+    let is_weak = |name: &&'static str| {
+        let signs = SignatureAlgorithm::from_name(name).is_some_and(SignatureAlgorithm::is_weak);
+        let digests = || DigestAlgorithm::from_name(name).is_some_and(DigestAlgorithm::is_weak);
+        let data = || DataEncryption::from_name(name).is_some_and(DataEncryption::is_weak);
+        let wraps = || KeyTransport::from_name(name).is_some_and(KeyTransport::is_weak);
+        signs || digests() || data() || wraps()
+    };
+    let known = names.iter().filter_map(|name| assured_algorithm(name));
+    known.filter(is_weak).collect()
 }
 
 /// An index with what TLS adds, where there is TLS.

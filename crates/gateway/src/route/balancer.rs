@@ -22,6 +22,8 @@ use tokio::time::Instant;
 use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
+use crate::config::direction::Direction;
+use crate::config::security_index::weak_among;
 use crate::config::source::SourceSpec;
 use crate::config::url::backend_url;
 use crate::issued::tokens::IssuedTokens;
@@ -57,6 +59,8 @@ pub(crate) struct BalancedMember {
     registers_signatures: Arc<AtomicBool>,
     /// What it and its clients assure each other, where messages pass as they come.
     pub(crate) assured: Option<SecurityIndex>,
+    /// The weak algorithms that it permits.
+    weak: Vec<&'static str>,
 }
 
 impl BalancedMember {
@@ -68,7 +72,16 @@ impl BalancedMember {
             checked,
             registers_signatures: Arc::default(),
             assured: None,
+            weak: Vec::new(),
         }
+    }
+
+    /// The same with what it and its clients assure each other.
+    pub(super) fn assuring(mut self, assured: Option<SecurityIndex>) -> Self {
+        let algorithms = assured.as_ref().map(|it| &it.algorithms[..]);
+        self.weak = weak_among(algorithms.unwrap_or_default());
+        self.assured = assured;
+        self
     }
 
     /// The same backend as before: what is known of its registered policy stays known.
@@ -408,6 +421,11 @@ impl Attempt {
 
     /// The request leaves.
     pub(crate) fn leaves(&mut self) {
+        // Nobody here sees whether it uses them.
+        for algorithm in &self.balancer.members[self.choice.member.index()].weak {
+            let metrics = &self.balancer.metrics;
+            metrics.weak_algorithm(Direction::Outbound, algorithm);
+        }
         self.sent = Some(Instant::now());
     }
 

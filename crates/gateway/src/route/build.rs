@@ -496,8 +496,9 @@ impl Builder<'_> {
                 endpoint,
                 metrics,
             )?;
-            let mut balanced = BalancedMember::new(upstream, checked.flatten());
-            balanced.assured = member.assured.map(|assured| assured.value);
+            let assured = member.assured.map(|assured| assured.value);
+            let balanced = BalancedMember::new(upstream, checked.flatten());
+            let mut balanced = balanced.assuring(assured);
             balanced.owner = member.owner;
             let same = former.and_then(|former| former.named(&member.name));
             let is_same = |it: &&BalancedMember| {

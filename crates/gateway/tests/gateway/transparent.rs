@@ -335,6 +335,59 @@ async fn needs_for_another_node_say_nothing_here_and_two_blocks_need_what_both_s
     assert_eq!(broker.reached().map(|seen| seen.len()), [0, 0]);
 }
 
+/// A weak algorithm counts as assured where the file names it. Whoever runs the gateway is told.
+#[tokio::test]
+async fn weak_algorithms_that_a_backend_assures_are_warned_of_and_counted() {
+    let folder = folder();
+    let (weak, strong) = (Backend::echo().await, Backend::echo().await);
+    let security =
+        format!("security = {{ mechanism = \"sign\", suite = \"Basic256GCM\", {SIGNED} }}\n");
+    let (weak_at, strong_at) = (weak.address.to_string(), strong.address.to_string());
+    let text = file(&weak_at, &strong_at, &security);
+    let warned = |text: &str| {
+        let config = Config::from_text(text, &folder.path("gateway.toml"), &|_| None);
+        let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+        let warnings = config.warnings().into_iter();
+        let weak = warnings.filter(|it| it.name == "weak-algorithm");
+        let told: Vec<String> = weak.map(|it| it.problem.message).collect();
+        (config, told)
+    };
+    assert_eq!(warned(&text).1, [""; 0]);
+    let permits = text.replace(
+        "[\"rsa-sha256\"]",
+        "[\"rsa-sha256\", \"rsa-1_5\", \"SHA1\"]",
+    );
+    let (config, told) = warned(&permits);
+    assert_eq!(told, ["`assures` permits weak algorithms: rsa-1_5, sha1"]);
+    let gateway = Gateway::start(config).await.expect("the system has ports");
+    let client = client(&folder, &format!("mechanism = \"sign\"\n{SIGNED}\n"));
+    for _ in 0..4 {
+        let needs = block("<q:Property>integrity</q:Property>", ACTOR);
+        let message = secured(&client, &needs);
+        let answer = send(gateway.address(), post("/echo", message)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    let metrics = gateway.metrics();
+    for algorithm in ["rsa-1_5", "sha1"] {
+        let counted = |line: &&str| {
+            line.starts_with("soapstone_weak_algorithm_uses_total{")
+                && line.contains("direction=\"outbound\"")
+                && line.ends_with(&format!("algorithm=\"{algorithm}\"}} 2"))
+        };
+        assert_eq!(metrics.lines().filter(counted).count(), 1, "{metrics}");
+    }
+    // Whoever refuses one of them is served by the other backend.
+    let refused = block("<q:RefusedAlgorithm>sha1</q:RefusedAlgorithm>", ACTOR);
+    for _ in 0..4 {
+        let message = secured(&client, &refused);
+        let answer = send(gateway.address(), post("/echo", message)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    let again = gateway.metrics();
+    let uses = |metrics: &str| metrics.matches("algorithm=\"sha1\"} 2\n").count();
+    assert_eq!((uses(&metrics), uses(&again)), (1, 1));
+}
+
 /// The algorithms of a backend that says nothing of them are not known, and so not good.
 #[tokio::test]
 async fn a_refused_algorithm_is_not_covered_by_a_backend_without_assurance() {

@@ -1,5 +1,6 @@
 //! In what a policy gives less than a provider and its clients assure each other.
 
+use soapstone::crypto::KeyTransport;
 use soapstone::policy::{ExchangePolicy, covers};
 use soapstone::wss::{Binding, KeyBinding, Part, Policy};
 use soapstone_broker::{Level, Property, SecurityIndex};
@@ -31,7 +32,7 @@ pub(in crate::server::registry) fn less_than_assured(
             // What is read there is the key of the conversation.
             let is_read = [&described.request, &described.response]
                 .into_iter()
-                .any(comes_by_old_padding);
+                .any(|it| comes_by_old_padding(it, assured));
             let assures = Property::ALL
                 .into_iter()
                 .any(|it| assured.of(it).level > Level::None);
@@ -85,12 +86,16 @@ fn gives_less(described: Judged<'_>, assured: &SecurityIndex) -> Option<String> 
         // What signs as well.
         _ => Property::ALL.into_iter().any(is_assured),
     };
-    (matters && comes_by_old_padding(&described)).then(|| OLD_PADDING.to_owned())
+    (matters && comes_by_old_padding(&described, assured)).then(|| OLD_PADDING.to_owned())
 }
 
-/// Whether its session keys are wrapped to certificates, by nothing but the old padding. With the
-/// key of the request, requests have told.
-fn comes_by_old_padding(policy: &Policy) -> bool {
+/// Whether its session keys are wrapped to certificates, by nothing but the old padding, which
+/// nobody permits. With the key of the request, requests have told.
+fn comes_by_old_padding(policy: &Policy, assured: &SecurityIndex) -> bool {
+    let old = KeyTransport::Rsa15.short_name();
+    if assured.algorithms.iter().any(|name| name == old) {
+        return false;
+    }
     let encrypts = policy.encryption().map(|it| it.key);
     let wraps = matches!(
         encrypts.or(policy.signs_with()),

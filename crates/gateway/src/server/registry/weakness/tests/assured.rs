@@ -75,6 +75,10 @@ fn a_conversation_gives_what_is_assured_from_its_beginning_on() {
     ] {
         assert_eq!(found(&assured, suite, ""), Some(format!("{begins}{why}")));
     }
+    // Whoever names the old padding permits it.
+    let mut padded = assured.clone();
+    padded.algorithms.push("rsa-1_5".to_owned());
+    assert_eq!(found(&padded, "Basic256Rsa15", ""), None);
     let mut more = assured.clone();
     more.give(Property::Integrity, Level::Message, 112);
     let mut digests = by_certificates("Basic256Sha256", &[SIGNED, ENCRYPTED].concat());
