@@ -1,0 +1,125 @@
+//! What stays of an agreement: after a reload, at its end, and of backends that are gone.
+
+use super::*;
+
+/// Otherwise whoever has the gateway read its file again would have a full bucket and a clean
+/// record.
+#[test]
+fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let mut current = agreement(AgreementTerms {
+        window: Window::Calls(6),
+        ..terms("gold")
+    });
+    let mut admitted = 0;
+    for _ in 0..10 {
+        admitted += u32::from(is_admitted(&current, &BOOKS, now));
+        let (next, events) = Agreement::following(&current, current.terms().clone(), now);
+        assert_eq!(events, []);
+        current = Arc::new(next);
+    }
+    assert_eq!(admitted, 5);
+    assert_eq!(current.status(now).asked, 10);
+    let mut events = Vec::new();
+    for _ in 0..6 {
+        events.extend(current.ended("one", Served::Failed, now));
+        let (next, _) = Agreement::following(&current, current.terms().clone(), now);
+        current = Arc::new(next);
+    }
+    assert_eq!(told(&events).len(), 2);
+    assert_eq!(current.standing("one", now.at), Standing::Excluded);
+    // Other terms end the window, and what its client did is not lost. The bucket stays.
+    let (next, events) = Agreement::following(
+        &current,
+        AgreementTerms {
+            window: Window::Calls(100),
+            ..terms("gold")
+        },
+        now,
+    );
+    assert_eq!(told(&events), [(Obligation::Rate, 5, 10)]);
+    assert!(!is_admitted(&Arc::new(next), &BOOKS, now));
+}
+
+/// A record is signed, and names a party: what one did is no word against another one that has the
+/// name of the agreement now.
+#[test]
+fn what_one_party_did_is_never_told_of_another_one() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    for (next, known) in [
+        (
+            AgreementTerms {
+                client: "CN=other".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                service: "maps".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                backends: vec!["two".to_owned()],
+                ..terms("gold")
+            },
+            true,
+        ),
+    ] {
+        let former = agreement(terms("gold"));
+        for _ in 0..6 {
+            is_admitted(&former, &BOOKS, now);
+        }
+        former.ended("one", WEAK, now);
+        let (next, events) = Agreement::following(&former, next, now);
+        assert_eq!(
+            told(&events),
+            [(Obligation::Rate, 1, 6), (Obligation::Security, 1, 1)]
+        );
+        for event in &events {
+            let AgreementEvent::Violated(violation) = event else {
+                panic!("a violation, found {event:?}");
+            };
+            let parties = (&*violation.client, &*violation.service);
+            assert_eq!(parties, ("CN=client", "books"));
+        }
+        assert_eq!(told(&next.finish(now)), []);
+        // Nor does one pay with the tokens of another one.
+        let next = Arc::new(next);
+        assert_eq!(next.status(now).admitted > 0, known);
+        assert_eq!(is_admitted(&next, &BOOKS, now), !known);
+    }
+}
+
+#[test]
+fn the_end_tells_what_single_requests_did_and_no_share_of_a_part() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let agreement = agreement(terms("gold"));
+    agreement.ended("one", Served::Failed, now);
+    agreement.ended("one", WEAK, now);
+    for _ in 0..6 {
+        is_admitted(&agreement, &BOOKS, now);
+    }
+    assert_eq!(
+        told(&agreement.finish(now)),
+        [(Obligation::Rate, 1, 6), (Obligation::Security, 1, 2)]
+    );
+    assert_eq!(agreement.finish(now), []);
+}
+
+#[test]
+fn backends_that_come_and_go_take_no_memory_without_bound() {
+    let clock = Clock::new();
+    let agreement = agreement(terms("gold"));
+    for name in 0..3000 {
+        let backend = format!("backend {name}");
+        agreement.ended(&backend, Served::Failed, clock.at(ms(name)));
+    }
+    assert_eq!(agreement.state().providers.len(), MOST_BACKENDS);
+}
