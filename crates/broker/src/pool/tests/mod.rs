@@ -6,6 +6,7 @@ mod needs;
 
 use super::*;
 use crate::settings::{Checks, Ejection};
+use crate::status::MemberStatus;
 
 const TOOK: Duration = Duration::from_millis(2);
 

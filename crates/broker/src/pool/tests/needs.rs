@@ -6,6 +6,7 @@ use super::*;
 use crate::claims::Claim;
 use crate::needs::Property;
 use crate::security::Level;
+use crate::verdict::Prospect;
 
 fn giving(bits: u16) -> Terms {
     let mut terms = Terms::default();
