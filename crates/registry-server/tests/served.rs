@@ -16,6 +16,8 @@ use soapstone_services::{DatabaseLocation, DatabaseServer, NoServer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
+#[path = "served/attacks.rs"]
+mod attacks;
 #[path = "served/authorities.rs"]
 mod authorities;
 #[path = "served/calls.rs"]
@@ -24,6 +26,8 @@ mod calls;
 mod contract;
 #[path = "served/find.rs"]
 mod find;
+#[path = "served/ganglia.rs"]
+mod ganglia;
 #[path = "served/gmond.rs"]
 mod gmond;
 #[path = "served/reload.rs"]
@@ -182,6 +186,17 @@ async fn waiting<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     tokio::task::spawn_blocking(work).await.expect("it ends")
 }
 
+/// Runs until it is dropped.
+struct Program(std::process::Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // One that has ended by itself needs nothing.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[tokio::test]
 async fn what_a_certificate_publishes_is_found_and_kept() {
     let folder = folder();
@@ -208,143 +223,6 @@ async fn what_a_certificate_publishes_is_found_and_kept() {
     let found = waiting(move || (providers(&running), running)).await.0;
     assert_eq!(found.len(), 1, "it is there after a restart");
     assert_eq!(found[0].figures.as_ref().map(|it| it.in_hand), Some(3.0));
-}
-
-/// Registry poisoning, over the wire.
-#[tokio::test]
-async fn another_certificate_turns_no_traffic_to_itself() {
-    let folder = folder();
-    let running = registry(&folder).await;
-    let (own, mallory) = (client(&folder, "p1"), client(&folder, "mallory"));
-    let address = running.address();
-    waiting(move || {
-        call(address, &own, &uddi::write_request(&business(HOME)));
-        let evil = uddi::write_request(&business("http://203.0.113.66/"));
-        let (_, status, body) = call(address, &mallory, &evil);
-        assert_eq!(status, 500);
-        assert!(body.contains("errCode=\"E_userMismatch\""), "{body}");
-        assert_eq!(providers(&running)[0].access_point, HOME);
-        // Without a signature there is not even that much to be heard.
-        let (status, answer) = post(address, "/uddi", &envelope(&evil));
-        let answer = String::from_utf8_lossy(&answer);
-        assert_eq!(status, 500);
-        assert!(answer.contains("wsse:InvalidSecurity"), "{answer}");
-        assert!(!answer.contains("errCode"), "{answer}");
-        // The other address has no ear for it.
-        let inquiry = running.inquiry().expect("inquiries");
-        let (_, answer) = post(inquiry, "/uddi", &envelope(&evil));
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(
-            answer.contains("errCode=\"E_authTokenRequired\""),
-            "{answer}"
-        );
-        assert_eq!(providers(&running)[0].access_point, HOME);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_replayed_message_is_refused() {
-    let folder = folder();
-    let running = registry(&folder).await;
-    let (own, address) = (client(&folder, "p1"), running.address());
-    let (running, old, found) = waiting(move || {
-        let (old, ..) = call(address, &own, &uddi::write_request(&business(HOME)));
-        call(
-            address,
-            &own,
-            &uddi::write_request(&business("http://127.0.0.1:9002/books")),
-        );
-        let (status, answer) = post(address, "/uddi", &old);
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        assert_eq!(status, 500);
-        assert!(answer.contains("wsse:FailedAuthentication"), "{answer}");
-        let found = providers(&running);
-        (running, old, found)
-    })
-    .await;
-    assert_eq!(found[0].access_point, "http://127.0.0.1:9002/books");
-    // Nor does a restart forget it, whose memory of messages is gone.
-    running.shutdown().await;
-    let running = registry(&folder).await;
-    let address = running.address();
-    let found = waiting(move || {
-        let (status, _) = post(address, "/uddi", &old);
-        assert_eq!(status, 500);
-        providers(&running)
-    })
-    .await;
-    assert_eq!(found[0].access_point, "http://127.0.0.1:9002/books");
-}
-
-/// Signature wrapping: the signed request is moved aside, and another one takes its place.
-#[tokio::test]
-async fn a_wrapped_request_is_refused() {
-    let folder = folder();
-    let running = registry(&folder).await;
-    let (own, address) = (client(&folder, "p1"), running.address());
-    waiting(move || {
-        let good = uddi::write_request(&business(HOME));
-        let secured = own.secure(envelope(&good)).expect("it is secured");
-        let text = String::from_utf8(secured.bytes).expect("text");
-        let start = text.find("<s:Body").expect("a Body");
-        let end = text.find("</s:Envelope>").expect("an end");
-        let signed = &text[start..end];
-        let evil = uddi::write_request(&business("http://203.0.113.66/"));
-        let wrapped = format!(
-            "{}<s:Body>{evil}</s:Body></s:Envelope>",
-            text[..start].replace(
-                "</s:Header>",
-                &format!("<w:w xmlns:w=\"urn:w\">{signed}</w:w></s:Header>")
-            )
-        );
-        assert!(wrapped.contains("urn:w"), "{wrapped}");
-        let (status, answer) = post(address, "/uddi", wrapped.as_bytes());
-        assert_eq!(status, 500);
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.contains("wsse:"), "{answer}");
-        assert_eq!(providers(&running), []);
-    })
-    .await;
-}
-
-/// External entities and entity bombs (CVE-2013-1643 and its kind): a DTD is refused at its first
-/// byte, on both addresses.
-#[tokio::test]
-async fn document_types_are_refused() {
-    let folder = folder();
-    let running = registry(&folder).await;
-    waiting(move || {
-        let inquiry = running.inquiry().expect("inquiries");
-        for declared in [
-            "<!ENTITY x SYSTEM \"file:///etc/passwd\">",
-            "<!ENTITY a \"aaaaaaaaaa\"><!ENTITY x \"&a;&a;&a;&a;&a;&a;&a;&a;\">",
-        ] {
-            let find = "<find_service xmlns=\"urn:uddi-org:api_v3\"><name>&x;</name></find_service>";
-            let message = [
-                format!("<!DOCTYPE s [{declared}]>").as_bytes(),
-                &envelope(find),
-            ]
-            .concat();
-            for address in [running.address(), inquiry] {
-                let (status, answer) = post(address, "/uddi", &message);
-                let answer = String::from_utf8_lossy(&answer);
-                assert_eq!(status, 500, "{answer}");
-                assert!(!answer.contains("root:"), "{answer}");
-                assert!(!answer.contains("serviceList"), "{answer}");
-            }
-        }
-        // A bomb of elements, and one of bytes.
-        let deep = "<a>".repeat(100_000);
-        let (status, _) = post(inquiry, "/uddi", &envelope(&deep));
-        assert_eq!(status, 500);
-        let head = "POST /uddi HTTP/1.1\r\nhost: r\r\ncontent-type: text/xml\r\ncontent-length: 99999999\r\nconnection: close\r\n\r\n";
-        assert_eq!(exchange(inquiry, head.as_bytes()).0, 413);
-        // A bomb of brackets.
-        let (status, _) = post(inquiry, "/json", "[".repeat(500_000).as_bytes());
-        assert_eq!(status, 400);
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -379,121 +257,6 @@ async fn requests_are_the_same_as_json() {
         let (_, status, body) = call(address, &own, &uddi::write_request(&query));
         assert_eq!(status, 200);
         assert!(body.contains(HOME), "{body}");
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not() {
-    let folder = folder();
-    let running = registry(&folder).await;
-    let (own, address) = (client(&folder, "p1"), running.address());
-    let document = waiting(move || {
-        call(address, &own, &uddi::write_request(&business(HOME)));
-        let taken = jiff::Timestamp::now().as_millisecond();
-        call(address, &own, &uddi::write_request(&report(taken)));
-        let mut stream =
-            TcpStream::connect(running.ganglia().expect("metrics")).expect("it listens");
-        let mut document = Vec::new();
-        stream.read_to_end(&mut document).expect("it ends");
-        document
-    })
-    .await;
-    let hosts = soapstone_registry::ganglia::read(&document).expect("a document");
-    assert_eq!(hosts[0].host().load_one, Some(0.5));
-    let in_hand = hosts[0]
-        .metrics
-        .iter()
-        .find(|(name, ..)| name == "soapstone_in_hand");
-    assert_eq!(in_hand.map(|(_, value, _)| *value), Some(3.0));
-
-    // The same document, as another gmond would say it of the provider's machine.
-    let gmond = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let source = gmond.local_addr().expect("it is bound");
-    let folder = self::folder();
-    let text = format!("{SERVER}[[gmond]]\naddress = \"{source}\"\n");
-    let text = config(&folder, &text).unwrap_or_else(|problems| panic!("{problems}"));
-    let running = start(text).await.unwrap_or_else(|error| panic!("{error}"));
-    let (own, address) = (client(&folder, "p1"), running.address());
-    waiting(move || {
-        call(address, &own, &uddi::write_request(&business(HOME)));
-        // The first one never says a word, and holds nobody up.
-        let (silent, _) = gmond.accept().expect("it asks");
-        assert_eq!(providers(&running)[0].state, State::Unmonitored);
-        drop(silent);
-        let (mut stream, _) = gmond.accept().expect("it asks again");
-        stream.write_all(&document).expect("it reads");
-        drop(stream);
-        // It has taken the document before it asks again.
-        let _again = gmond.accept().expect("it asks again");
-        let provider = &providers(&running)[0];
-        assert_eq!(provider.state, State::Active);
-        assert_eq!(provider.host.and_then(|host| host.load_one), Some(0.5));
-    })
-    .await;
-}
-
-/// Runs until it is dropped.
-struct Program(std::process::Child);
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // One that has ended by itself needs nothing.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// `gmetad` itself takes what is served: it ended on a host whose name was no name of a folder.
-#[tokio::test]
-async fn gmetad_takes_what_is_served() {
-    let gmetad = Path::new("/usr/sbin/gmetad");
-    if !gmetad.exists() {
-        assert!(std::env::var_os("CI").is_none(), "gmetad is not installed");
-        eprintln!("skipped: gmetad is not installed");
-        return;
-    }
-    let folder = folder();
-    let running = registry(&folder).await;
-    let (own, address) = (client(&folder, "p1"), running.address());
-    let source = running.ganglia().expect("metrics");
-    waiting(move || {
-        let request = uddi::write_request(&business("http://127.0.0.1:9001/books/../x"));
-        let (_, status, _) = call(address, &own, &request);
-        assert_eq!(status, 500, "no dot segments");
-        call(address, &own, &uddi::write_request(&business(HOME)));
-        let taken = jiff::Timestamp::now().as_millisecond();
-        call(address, &own, &uddi::write_request(&report(taken)));
-        let rounds = folder.path("rrds");
-        std::fs::create_dir(&rounds).expect("a folder");
-        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
-        let [xml, interactive] = ports.map(|it| it.local_addr().expect("it is bound").port());
-        let text = format!(
-            "data_source \"soapstone\" 1 {source}\nrrd_rootdir \"{}\"\nsetuid off\n\
-             xml_port {xml}\ninteractive_port {interactive}\n",
-            rounds.display()
-        );
-        let file = folder.write("gmetad.conf", text);
-        let log = std::fs::File::create(folder.path("gmetad.log")).expect("a file");
-        let mut command = std::process::Command::new(gmetad);
-        command.arg("-d1").arg("-c").arg(file);
-        command.stdout(log.try_clone().expect("a file")).stderr(log);
-        let mut program = Program(command.spawn().expect("it starts"));
-        let kept = || -> Option<std::path::PathBuf> {
-            let hosts = std::fs::read_dir(rounds.join("test")).ok()?;
-            let mut hosts = hosts.filter_map(|host| Some(host.ok()?.path()));
-            hosts.find(|host| host.join("soapstone_in_hand.rrd").exists())
-        };
-        let is_kept = (0..1_200).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            kept().is_some() || program.0.try_wait().expect("a state").is_some()
-        });
-        let said = folder.read("gmetad.log");
-        let said = String::from_utf8_lossy(&said);
-        assert!(is_kept && kept().is_some(), "{said}");
-        let ended = program.0.try_wait().expect("a state");
-        assert_eq!(ended, None, "{said}");
-        drop(running);
     })
     .await;
 }
