@@ -1,0 +1,225 @@
+//! Stores that answer late, or never.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use soapstone::config::{Place, ServerAddress, StoreLogin, StoreServers};
+use soapstone_broker::{
+    AgreementTerms, Class, ClientTerms, ProviderTerms, Served, Share, Standing, Validity,
+};
+
+use super::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn terms() -> AgreementTerms {
+    AgreementTerms {
+        name: "gold".to_owned(),
+        service: "/books".to_owned(),
+        client: "CN=client".to_owned(),
+        backends: Vec::new(),
+        class: Class::Gold,
+        validity: Validity {
+            from: Duration::ZERO,
+            until: Duration::MAX,
+        },
+        of_client: ClientTerms::default(),
+        of_provider: ProviderTerms::default(),
+        window: Window::Calls(10),
+    }
+}
+
+/// The second call that fails excludes its provider.
+fn strict() -> Arc<Agreement> {
+    let mut terms = terms();
+    terms.of_provider.availability = Share::parse("100%");
+    terms.of_provider.exclusion = Some(Exclusion {
+        after: 2,
+        time: HOUR,
+    });
+    Arc::new(Agreement::new(terms).judged_together())
+}
+
+/// A store of which that is the port.
+fn store(port: u16) -> Together {
+    let config = StoreConfig {
+        place: Place::default(),
+        servers: StoreServers::Single(ServerAddress {
+            host: "127.0.0.1".to_owned(),
+            port,
+        }),
+        tls: None,
+        login: StoreLogin::default(),
+        sentinel_login: StoreLogin::default(),
+        database: 0,
+        prefix: "test".to_owned(),
+        timeout: Duration::from_secs(2),
+        replicas: 0,
+        seal_key: None,
+        other_seal_key: None,
+    };
+    let opened = Together::open(&Stores::default(), &config, WhenUnavailable::Refuse);
+    opened.expect("no TLS")
+}
+
+/// A store that has added up a call that failed, and then was away. Nothing is told yet.
+fn store_with_a_strike(agreement: &Arc<Agreement>) -> Together {
+    let store = store(1);
+    let question = Question {
+        agreement: Arc::clone(agreement),
+        backend: "one".to_owned(),
+        turn: Turn::new(),
+        about: About::Calls(ServedCounts::default()),
+    };
+    let failed = WindowCounts {
+        calls: 1,
+        failed: 1,
+        ..WindowCounts::default()
+    };
+    let added = Added {
+        full: Some((HOUR, failed)),
+        excluded: None,
+    };
+    let mut round = using(agreement);
+    store.added(&question, &ServedCounts::default(), added, &mut round);
+    assert_eq!(round.events, []);
+    store
+}
+
+fn using(agreement: &Arc<Agreement>) -> Round<'_> {
+    Round {
+        in_use: vec![agreement],
+        ..Round::default()
+    }
+}
+
+/// For how long the violations of these events exclude the provider.
+fn excluded(events: Vec<AgreementEvent>) -> Vec<Option<Duration>> {
+    let told = events.into_iter().map(|event| match event {
+        AgreementEvent::Violated(violation) => violation.excluded,
+        other => panic!("expected a violation, found {other:?}"),
+    });
+    told.collect()
+}
+
+fn standing(agreement: &Agreement) -> Standing {
+    agreement.standing("one", Instant::now())
+}
+
+#[test]
+fn a_strike_that_is_answered_late_tells_of_the_exclusion_that_it_begins() {
+    for (begins, time) in [(true, Some(HOUR)), (false, None)] {
+        let agreement = strict();
+        let store = store_with_a_strike(&agreement);
+        let waiting = std::mem::take(&mut *store.waiting());
+        let [question] = &waiting.into_values().collect::<Vec<_>>()[..] else {
+            panic!("one question");
+        };
+        let About::Violations(1, found) = &question.about else {
+            panic!("a strike");
+        };
+        let mut round = using(&agreement);
+        round.struck(question, found, begins);
+        assert_eq!(excluded(round.events), [time]);
+        assert_eq!(standing(&agreement) == Standing::Excluded, begins);
+    }
+}
+
+#[test]
+fn a_violation_whose_strike_is_not_answered_is_told_in_the_end() {
+    let store = store_with_a_strike(&strict());
+    assert_eq!(excluded(store.give_back(moment())), [None]);
+    assert_eq!(store.give_back(moment()), []);
+}
+
+/// What one gateway found excludes the backend, whatever others have found.
+#[test]
+fn violations_that_exclude_by_themselves_are_told_at_once() {
+    let agreement = strict();
+    let mut found = agreement.judge(
+        "one",
+        &ServedCounts {
+            calls: 1,
+            failed: 1,
+            ..ServedCounts::default()
+        },
+        HOUR,
+        moment(),
+    );
+    found.extend(found.clone());
+    let (events, kept) = agreement.judged_alone("one", found, moment());
+    assert_eq!((excluded(events), kept.len()), (vec![None, Some(HOUR)], 0));
+    assert_eq!(standing(&agreement), Standing::Excluded);
+}
+
+#[test]
+fn terms_that_were_withdrawn_exclude_nobody() {
+    let agreement = strict();
+    let store = store_with_a_strike(&agreement);
+    let mut terms = agreement.terms().clone();
+    terms.of_provider.exclusion = None;
+    let (next, _) = Agreement::following(&agreement, terms, moment());
+    let next = Arc::new(next.judged_together());
+    // The store is still away, and is not asked for an exclusion any more.
+    assert_eq!(excluded(store.look(std::iter::once(&next))), [None]);
+    let waiting = std::mem::take(&mut *store.waiting());
+    let mut waiting = waiting.into_values();
+    assert!(waiting.all(|it| matches!(it.about, About::Calls(_))));
+    // Others have it nevertheless.
+    let question = Question {
+        agreement,
+        backend: "one".to_owned(),
+        turn: Turn::new(),
+        about: About::Calls(ServedCounts::default()),
+    };
+    let added = Added {
+        full: None,
+        excluded: Some(HOUR),
+    };
+    let mut round = using(&next);
+    store.added(&question, &ServedCounts::default(), added, &mut round);
+    round.struck(&question, &[], true);
+    assert_eq!(standing(&next), Standing::Party);
+}
+
+/// The store accepts connections and never answers.
+#[test]
+fn calls_about_which_the_store_is_being_asked_come_back_at_the_end() {
+    let hung = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = hung.local_addr().expect("it is bound").port();
+    let (store, agreement) = (store(port), strict());
+    agreement.ended("one", Served::Failed, moment());
+    let calls = || agreement.status(moment()).providers[0].calls;
+    assert_eq!(calls(), 1);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| store.look(std::iter::once(&agreement)));
+        while calls() > 0 {
+            assert!(!asking.is_finished());
+            std::thread::yield_now();
+        }
+        assert_eq!(store.give_back(moment()), []);
+        assert_eq!(calls(), 1);
+    });
+    // Nothing is taken any more.
+    store.look(std::iter::once(&agreement));
+    assert_eq!(calls(), 1);
+}
+
+#[test]
+fn other_terms_of_a_provider_have_other_windows_and_the_same_exclusions() {
+    let terms = terms();
+    let name = |terms: &AgreementTerms| name_of(&Agreement::new(terms.clone()), "one");
+    let known = name(&terms);
+    let mut of_client = terms.clone();
+    of_client.of_client.bytes = Some(1);
+    assert_eq!(name(&of_client), known);
+    let mut longer = terms.clone();
+    longer.window = Window::Calls(11);
+    let mut stricter = terms.clone();
+    stricter.of_provider.availability = Share::parse("99%");
+    for changed in [longer, stricter] {
+        let changed = name(&changed);
+        assert_eq!(changed.provider, known.provider);
+        assert_ne!(changed.terms, known.terms);
+    }
+}
