@@ -12,7 +12,7 @@ use soapstone_crypto::{
     KeyEstablishment, KeyKind, KeyTransport, PrivateKey, SecretBytes, SymmetricKey, base64, cipher,
     open_in_place,
 };
-use soapstone_xml::{Buffers, Document, Graft, Grafted, ParseOptions};
+use soapstone_xml::{Buffers, Document, Graft, Grafted, NodeId, ParseOptions};
 
 use super::encrypted::{CipherData, ContentType, EncryptedData, EncryptedKey};
 use super::error::EncryptionError;
@@ -171,6 +171,37 @@ impl EncryptedData {
         self.with_text(document, |text| base64::decode_xml(text, buffer))
     }
 
+    /// Whether the `xenc:CipherValue` holds at least so many bytes of ciphertext. Nothing is
+    /// decoded, and no more is read than that takes.
+    ///
+    /// # Errors
+    /// [`EncryptionError::CipherReference`], and [`EncryptionError::Malformed`] when it is not
+    /// base64 as far as it is read.
+    pub fn has_ciphertext_of(
+        &self,
+        document: &Document,
+        bytes: usize,
+    ) -> Result<bool, EncryptionError> {
+        let value = self.value()?;
+        // As with what is decoded: comments and references stand in the source alone.
+        let source = document.content_source(value);
+        if let Some(found) = source.and_then(|source| holds(source, bytes)) {
+            return Ok(found);
+        }
+        let text = simple_content(document.element(value))?;
+        holds(text.as_bytes(), bytes).ok_or(NOT_BASE64)
+    }
+
+    /// The `xenc:CipherValue`.
+    fn value(&self) -> Result<NodeId, EncryptionError> {
+        match &self.cipher {
+            CipherData::Value(value) => Ok(*value),
+            CipherData::Reference { uri, .. } => {
+                Err(EncryptionError::CipherReference { uri: uri.clone() })
+            }
+        }
+    }
+
     fn check_key(&self, key: &SymmetricKey) -> Result<(), EncryptionError> {
         if key.len() == self.method.key_length() {
             return Ok(());
@@ -186,12 +217,7 @@ impl EncryptedData {
         document: &Document,
         mut decode: impl FnMut(&[u8]) -> Result<T, Base64Error>,
     ) -> Result<T, EncryptionError> {
-        let value = match &self.cipher {
-            CipherData::Value(value) => *value,
-            CipherData::Reference { uri, .. } => {
-                return Err(EncryptionError::CipherReference { uri: uri.clone() });
-            }
-        };
+        let value = self.value()?;
         // The source of a plain CipherValue is base64 as it stands; markup or references in it take
         // the slow path.
         if let Some(source) = document.content_source(value)
@@ -200,10 +226,7 @@ impl EncryptedData {
             return Ok(decoded);
         }
         let text = simple_content(document.element(value))?;
-        decode(text.as_bytes()).map_err(|_| EncryptionError::Malformed {
-            element: "xenc:CipherValue",
-            reason: "not base64",
-        })
+        decode(text.as_bytes()).map_err(|_| NOT_BASE64)
     }
 
     /// An upper bound for the length of the decoded ciphertext.
@@ -251,6 +274,29 @@ fn decode_behind_vector(
     vector.copy_from_slice(&rest[..vector.len()]);
     rest.drain(..vector.len());
     base64::decode_xml(&text[behind..], rest)
+}
+
+/// What an `xenc:CipherValue` without base64 is.
+const NOT_BASE64: EncryptionError = EncryptionError::Malformed {
+    element: "xenc:CipherValue",
+    reason: "not base64",
+};
+
+/// Whether base64 holds at least so many bytes; `None` where something else comes before that is
+/// known.
+fn holds(text: &[u8], bytes: usize) -> Option<bool> {
+    let wanted = (bytes * 8).div_ceil(6);
+    let mut digits = 0;
+    for byte in text {
+        match byte {
+            _ if digits == wanted => break,
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => digits += 1,
+            b'=' => {}
+            space if space.is_ascii_whitespace() => {}
+            _ => return None,
+        }
+    }
+    Some(digits == wanted)
 }
 
 /// Every `xenc:EncryptedData` below (and including) `at`, in document order.

@@ -201,6 +201,33 @@ fn what_is_wrong_before_the_key_is_told_exactly() {
 }
 
 #[test]
+fn the_length_of_ciphertext_is_told_without_what_is_no_text_of_it() {
+    let key = SymmetricKey::generate(16).unwrap();
+    let method = DataEncryption::Aes128Cbc;
+    // A vector and two blocks.
+    let data = sealed(method, &key, &[b'x'; 20], ContentType::Content);
+    let reaches = |text: &str, bytes: usize| {
+        let document = parse(&format!("<a xmlns:xenc=\"{XENC}\">{text}</a>"));
+        let node = first(&document, "EncryptedData");
+        let data = EncryptedData::parse(&document, node).unwrap();
+        data.has_ciphertext_of(&document, bytes)
+    };
+    let begin = "<xenc:CipherValue>";
+    let digit = &data[data.find(begin).unwrap() + begin.len()..][..1];
+    let reference = format!("{begin}&#x{:x};", digit.as_bytes()[0]);
+    let referred = data.replacen(&format!("{begin}{digit}"), &reference, 1);
+    for text in [&data, &wrapped(&data, 7, "\n "), &referred] {
+        assert_eq!(reaches(text, 48), Ok(true), "{text}");
+        assert_eq!(reaches(text, 49), Ok(false), "{text}");
+    }
+    let long = "A".repeat(99);
+    let comment = data.replacen(begin, &format!("{begin}<!--{long}-->"), 1);
+    assert!(reaches(&comment, 48).is_err());
+    let rubbish = data.replacen(begin, &format!("{begin}*"), 1);
+    assert!(reaches(&rubbish, 48).is_err());
+}
+
+#[test]
 fn a_comment_in_a_cipher_value_is_refused_instead_of_cutting_it() {
     let key = SymmetricKey::generate(16).unwrap();
     let data = sealed(
