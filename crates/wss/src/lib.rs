@@ -67,6 +67,7 @@ mod recognize;
 mod rejected;
 mod secure;
 mod secure_error;
+mod short_cipher_text;
 mod suite;
 mod supporting;
 mod token;
@@ -123,6 +124,7 @@ pub use proof::ProofKey;
 pub use rejected::{AlgorithmUse, AttachmentProblem, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured, take_assertion};
 pub use secure_error::SecureError;
+pub use short_cipher_text::SHORT_CIPHER_TEXT;
 pub use soapstone_mime::{Attachment, AttachmentError, Message, Package, PackageError};
 pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,

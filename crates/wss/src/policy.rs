@@ -129,6 +129,10 @@ pub struct PartsPolicy {
     pub only_entire_headers_and_body: bool,
     /// What is said of attachments.
     pub attachments: AttachmentPolicy,
+    /// Short cipher text is taken, and made, although no signature covers the key that it is
+    /// enciphered with ([`lets_choose_keys`](Policy::lets_choose_keys)). Then somebody on the way
+    /// can make it say something else.
+    pub short_cipher_text: bool,
 }
 
 /// The message's own signature, as binding, tokens and parts have it together.
@@ -223,6 +227,12 @@ impl Policy {
             Binding::Asymmetric(binding) => (KeyBinding::Certificate, binding.signature?, None),
         };
         (!self.parts.signed.is_empty()).then_some(found)
+    }
+
+    /// How messages name the certificate of their own signature, if it is made with one.
+    pub(crate) fn certificate_reference(&self) -> Option<KeyReference> {
+        let (key, reference, _) = self.signing_key()?;
+        (key == KeyBinding::Certificate).then_some(reference)
     }
 
     /// The kind of the key of the message's own signature.
@@ -518,6 +528,28 @@ impl Policy {
             || self.password_keys().is_some()
             || self.hides_assertion()
             || self.proves_by_key()
+    }
+
+    /// Whether somebody on the way may choose the key of cipher text that a signature covers: the
+    /// cipher text is signed and not its key, anybody can wrap a key to a certificate, and without
+    /// an authentication another key makes another text of it.
+    ///
+    /// A session key that signs as well is not of this kind: another key verifies no signature.
+    /// Shared keys, those of requests, contexts, tickets, assertions and passwords are not, since a
+    /// message chooses none of them.
+    pub fn lets_choose_keys(&self) -> bool {
+        let encryption = self.encryption();
+        let is_wrapped = encryption.is_some_and(|one| one.key == KeyBinding::Certificate);
+        let mut data = self.suite.data.iter();
+        is_wrapped
+            && self.signs_with().is_some()
+            && self.order() == ProtectionOrder::EncryptBeforeSigning
+            && data.any(|one| !one.is_authenticated())
+    }
+
+    /// Whether he may do so for short cipher text, of which few enough keys make something else.
+    pub fn risks_chosen_keys(&self) -> bool {
+        self.parts.short_cipher_text && self.lets_choose_keys()
     }
 
     /// Whether messages belong to a conversation: the key of a security context protects them, or

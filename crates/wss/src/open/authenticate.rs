@@ -109,6 +109,8 @@ impl Opening<'_> {
             let outcome = self.comparison().check_assertion();
             self.judge(outcome)?;
         }
+        let outcome = self.refuse_short_cipher_text();
+        self.judge(outcome)?;
         self.budget.is_authenticated = !self.authentic.is_empty();
         Ok(self.mark_before_deciphering())
     }

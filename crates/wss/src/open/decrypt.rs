@@ -256,6 +256,7 @@ impl Opening<'_> {
         let source = self.message.document().source(data.node);
         let bytes = source.map_or(0, <[u8]>::len);
         self.budget.decryption(data.method, *origin, bytes)?;
+        self.note_short_cipher_text(data, *origin);
         self.plaintext.is_tried = true;
         if self.message.element(data.node).is_replaced() {
             return Err(EncryptionError::Failed.into());

@@ -18,6 +18,7 @@ mod authentic;
 mod authenticate;
 mod budget;
 mod certificates;
+mod chosen_keys;
 mod cipher_text;
 mod compare;
 mod comparison;
@@ -211,6 +212,8 @@ impl Opening<'_> {
             // one's followers.
             next = self.plaintext.after(self.message.document(), node);
         }
+        let outcome = self.judge_deciphered_keys();
+        self.judge(outcome)?;
         let outcome = self.comparison().compare();
         self.judge(outcome)?;
         self.mark_what_was_hidden();

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
+use soapstone_xmlsec::enc::EncryptedData;
 
 use super::attachments::Attachments;
 use super::authentic::Authentic;
@@ -34,6 +35,8 @@ pub(super) struct Opening<'p> {
     /// Signatures whose turn has not come, and whose value verified.
     pub(super) authentic: Vec<Authentic>,
     pub(super) plaintext: Plaintext,
+    /// Short cipher text that was deciphered with a session key of this message.
+    pub(super) short_cipher_text: Vec<EncryptedData>,
     /// Boxed, as it is handed on from step to step.
     pub(super) evidence: Box<Evidence>,
     pub(super) replay: ReplayKeys,
@@ -81,6 +84,7 @@ impl<'p> Opening<'p> {
             keyring: Keyring::default(),
             authentic: Vec::new(),
             plaintext: Plaintext::default(),
+            short_cipher_text: Vec::new(),
             evidence,
             replay: ReplayKeys::default(),
             scratch,

@@ -121,6 +121,7 @@ impl OutboundPlan {
             knows_user: proves_user(self.protection.username.as_ref()),
             confirms: self.protection.confirms,
             has_timestamp: self.protection.timestamp.is_some(),
+            keeps_cipher_text: !self.policy.risks_chosen_keys(),
             // A fresh key that nobody is known by.
             proves_holder: false,
         })
@@ -181,6 +182,7 @@ impl InboundPlan {
             knows_user: proves_user(demands.username()),
             confirms: demands.confirms,
             has_timestamp: demands.requires_timestamp,
+            keeps_cipher_text: !self.policy.risks_chosen_keys(),
             // The answer is under the key that only the holder of the private key can unwrap.
             proves_holder: true,
         })
@@ -204,6 +206,8 @@ struct Given<'p> {
     knows_user: bool,
     confirms: bool,
     has_timestamp: bool,
+    /// Whether what a signature covers as cipher text says what its sender wrote.
+    keeps_cipher_text: bool,
     /// Whether the session key of the request tells who sends.
     proves_holder: bool,
 }
@@ -217,6 +221,7 @@ impl Assurance {
             knows_user,
             confirms,
             has_timestamp,
+            keeps_cipher_text,
             proves_holder,
         } = given;
         let mut assurance = Self::default();
@@ -227,7 +232,7 @@ impl Assurance {
         let assured = |bits: u16| Some(Assured { bits, confirmed });
         if let Some(signature) = &signature {
             let signs = |part: &Part| signature.parts.contains(&part);
-            if signs(&Part::Body) {
+            if signs(&Part::Body) && keeps_cipher_text {
                 assurance.integrity = assured(signature.bits);
                 if by_certificate {
                     assurance.non_repudiation = assured(signature.bits);

@@ -89,6 +89,10 @@ pub(crate) struct Demands {
     pub(crate) derives_keys: bool,
     /// Whether all session keys of a message must be one.
     pub(crate) single_session_key: bool,
+    /// Whether somebody on the way may choose the key of signed cipher text.
+    pub(crate) lets_choose_keys: bool,
+    /// Whether it may be short all the same.
+    pub(crate) accepts_short_cipher_text: bool,
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
@@ -309,6 +313,8 @@ impl Demands {
             wraps_key: policy.wraps_key(),
             derives_keys: derived_keys.is_some(),
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
+            lets_choose_keys: policy.lets_choose_keys(),
+            accepts_short_cipher_text: policy.risks_chosen_keys(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
             rsa_keys: RsaKeys::of(policy),

@@ -26,7 +26,7 @@ pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};
 pub use self::problem::PlanProblem;
 use self::protection::Signers;
-pub(crate) use self::protection::{Endorser, Protection, Signing};
+pub(crate) use self::protection::{Encrypting, Endorser, Protection, Signing};
 use crate::binding::{KeyBinding, KeyReference};
 use crate::derived_key_cache::DerivedKeyCache;
 use crate::digest_cache::DigestCache;

@@ -75,6 +75,9 @@ pub(crate) struct Protection {
     pub(crate) order: ProtectionOrder,
     pub(crate) signature: Option<Signing>,
     pub(crate) encryption: Option<Encrypting>,
+    /// Whether the signature covers the key of short cipher text as well: somebody on the way
+    /// could choose another one.
+    pub(crate) binds_keys: bool,
     /// What is done to every attachment.
     pub(crate) attachments: AttachmentDemands,
     pub(crate) endorsing: Vec<Endorsing>,
@@ -278,9 +281,7 @@ impl Protection {
                     .map(|one| one.endorser.algorithm().short_name()),
             )
             .collect();
-        let own = policy.signature();
-        let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
-        let reference = by_certificate.map(|one| one.reference);
+        let reference = policy.certificate_reference();
         let by_holder = signs_by_holder(policy);
         let by_token = reference.filter(|reference| reference.has_token() && !by_holder);
         let introduced = keys
@@ -322,6 +323,7 @@ impl Protection {
             introduces_apart: reference == Some(KeyReference::Embedded),
             sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),
+            binds_keys: policy.lets_choose_keys() && !policy.risks_chosen_keys(),
             signature,
             encryption,
             attachments: policy.attachments(),
@@ -359,6 +361,11 @@ impl Protection {
     /// Whether the message's signature covers the tokens that the keys of the message come from.
     pub(crate) fn signs_tokens(&self) -> bool {
         self.signature.as_ref().is_some_and(|one| one.covers_tokens)
+    }
+
+    /// Whether keys of the header stay as they are written: no signature covers one.
+    pub(crate) fn leaves_keys(&self) -> bool {
+        !self.signs_tokens() && !self.binds_keys
     }
 
     /// Whether nothing is done to the message's signature once it is written.

@@ -99,6 +99,7 @@ impl Rejected {
             Self::InnerEncryption { .. } => "inner-encryption",
             Self::Undeciphered { .. } => "undeciphered",
             Self::CipherTextUnexpected { .. } => "cipher-text-unexpected",
+            Self::ShortCipherText { .. } => "short-cipher-text",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
             Self::Canonicalization(_) => "too-large",
@@ -385,6 +386,10 @@ impl fmt::Display for Rejected {
             Self::CipherTextUnexpected { element } => write!(
                 out,
                 "expected nothing in `{element}` to be listed for decryption but the encrypted parts of the plan; found an `xenc:EncryptedData` that is none of them"
+            ),
+            Self::ShortCipherText { element, least } => write!(
+                out,
+                "expected a signature over the `xenc:EncryptedKey` of the cipher text in `{element}`, or {least} bytes of cipher text; found a signature over less cipher text alone, for which another key can be found"
             ),
             Self::Unencrypted { part } => {
                 write!(out, "expected `{part}` to be encrypted; it was not")

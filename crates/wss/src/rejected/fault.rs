@@ -91,8 +91,10 @@ impl Rejected {
     pub fn fault(&self) -> FaultCode {
         match self {
             // A profile is judged of what verified; a code of its own would tell that it did.
+            // Short cipher text is told as if a signature or a decryption had failed.
             Self::AfterDecryption(_)
             | Self::KeyTriedTooOften { .. }
+            | Self::ShortCipherText { .. }
             | Self::ProfileBroken { .. } => FaultCode::FailedCheck,
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
             Self::Envelope(_)

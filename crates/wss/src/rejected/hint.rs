@@ -126,6 +126,9 @@ impl Rejected {
             Self::CipherTextUnexpected { .. } => {
                 "somebody added a reference to the `xenc:ReferenceList`, or the peer encrypts more than `encrypted` names: name it there"
             }
+            Self::ShortCipherText { .. } => {
+                "take a suite with GCM, or `sign-encrypt`; or have the peer sign the `xenc:EncryptedKey` as well, as our messages do; `allow_short_cipher_text = true` takes the risk"
+            }
             Self::HeaderNotUnderstood { .. } => {
                 "name the header among the parts that the policy protects, or have the sender address it to another node"
             }

@@ -417,6 +417,14 @@ pub enum Rejected {
         /// Expanded name of the element that holds it.
         element: String,
     },
+    /// A signature covers cipher text and not its key, and the cipher text is so short that
+    /// somebody on the way can find a key under which it says something else.
+    ShortCipherText {
+        /// Expanded name of the element that holds it.
+        element: String,
+        /// Bytes of cipher text that are enough, with the initialization vector.
+        least: usize,
+    },
     /// The plan wants `part` encrypted, and it was not.
     Unencrypted {
         /// The part.

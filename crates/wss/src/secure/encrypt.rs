@@ -26,7 +26,9 @@ use crate::inclusive_prefixes::InclusivePrefixes;
 use crate::marks;
 use crate::names::WSSE11;
 use crate::part::{Extent, Part};
+use crate::plan::Encrypting;
 use crate::secure_error::SecureError;
+use crate::short_cipher_text::least_bytes;
 
 impl Securing<'_> {
     /// Encrypts the parts that are in the message itself.
@@ -69,6 +71,7 @@ impl Securing<'_> {
                 let inner = self.take_within(&plain, source, buffers)?;
                 let postpones = inner.is_empty();
                 let data = if postpones {
+                    self.note_length(&kind, plain.len())?;
                     self.frame(&kind, &name)?
                 } else {
                     let length = plain.len().saturating_add_signed(inner.growth());
@@ -239,10 +242,19 @@ impl Securing<'_> {
         let session = self.keys.session()?;
         let cipher = session.seal(length, buffers, &mut self.supply, plaintext)?;
         self.mark_cipher_text(&[&cipher]);
+        self.note_length(kind, length)?;
         Ok(Replacement {
             cipher: Cipher::Octets(cipher),
             ..self.frame(kind, name)?
         })
+    }
+
+    /// Notes whether the cipher text of a plaintext with this length in bytes is short.
+    fn note_length(&mut self, kind: &ContentType, length: usize) -> Result<(), SecureError> {
+        let algorithm = self.keys.session()?.algorithm;
+        let bytes = algorithm.ciphertext_length(length);
+        self.changes.has_short_cipher_text |= bytes < least_bytes(algorithm, kind);
+        Ok(())
     }
 
     /// An `EncryptedData` without its cipher text.
@@ -294,11 +306,64 @@ impl Securing<'_> {
         Ok(())
     }
 
+    /// Whether the signature covers the keys of cipher text as well.
+    pub(super) fn signs_keys(&self) -> bool {
+        self.message.protection().binds_keys && self.changes.has_short_cipher_text
+    }
+
+    /// Writes the key of the cipher text so far, where the signature that comes is to cover it.
+    pub(super) fn write_key_to_sign(&mut self) -> Result<(), SecureError> {
+        let plan = self.message.plan;
+        let Some(encryption) = &plan.protection.encryption else {
+            return Ok(());
+        };
+        if !self.signs_keys() || !encryption.wraps_alone {
+            return Ok(());
+        }
+        let ids = match self.encrypts_after_signing(encryption) {
+            // They are listed apart.
+            true => Vec::new(),
+            false => self.changes.data_ids.clone(),
+        };
+        let listed: Vec<&str> = ids.iter().rev().map(String::as_str).collect();
+        self.write_key(encryption, &listed)
+    }
+
+    /// Whether [`encrypt_signature`](Self::encrypt_signature) will find something.
+    fn encrypts_after_signing(&self, encryption: &Encrypting) -> bool {
+        let endorsing = self.message.protection().endorsing.iter();
+        let mut tokens = endorsing.zip(&self.pieces.endorsements);
+        encryption.hides_signature
+            || encryption.hides_confirmations && !self.pieces.confirmations.is_empty()
+            || tokens.any(|(one, written)| one.token_encrypted && !written.token.is_empty())
+    }
+
+    /// Writes the `EncryptedKey` of the key that encrypts, once.
+    fn write_key(&mut self, encryption: &Encrypting, listed: &[&str]) -> Result<(), SecureError> {
+        if !self.pieces.encrypted_key.is_empty() {
+            return Ok(());
+        }
+        let key = self.keys.session()?.key.clone();
+        let recipient = self.message.recipient()?;
+        let mut written = Vec::new();
+        let id = self.message.named("key");
+        let sha1 = self.wrap(
+            &id,
+            &key,
+            recipient,
+            encryption.reference,
+            listed,
+            &mut written,
+        )?;
+        self.pieces.encrypted_key = written;
+        self.receipt.session_keys.push((sha1, key));
+        Ok(())
+    }
+
     /// Writes what opens the `EncryptedData` elements, now that all of them are known.
     pub(super) fn finish_encryption(&mut self) -> Result<(), SecureError> {
         let plan = self.message.plan;
-        let (Some(encryption), Some(session)) = (&plan.protection.encryption, &self.keys.session)
-        else {
+        let Some(encryption) = &plan.protection.encryption else {
             return Ok(());
         };
         let data_ids = std::mem::take(&mut self.changes.data_ids);
@@ -320,20 +385,7 @@ impl Securing<'_> {
         };
         // Where keys are derived, their session key is written before them.
         if encryption.wraps_alone {
-            let key = session.key.clone();
-            let recipient = self.message.recipient()?;
-            let mut written = Vec::new();
-            let id = self.message.named("key");
-            let sha1 = self.wrap(
-                &id,
-                &key,
-                recipient,
-                encryption.reference,
-                &listed,
-                &mut written,
-            )?;
-            self.pieces.encrypted_key = written;
-            self.receipt.session_keys.push((sha1, key));
+            self.write_key(encryption, &listed)?;
         } else {
             list(&listed, &mut self.pieces.encrypted_key);
         }

@@ -96,6 +96,7 @@ impl<'p> Securing<'p> {
             let derived = self.derivation(Purpose::Encrypting);
             let key = self.key_for(&found, Purpose::Encrypting, derived, buffers)?;
             self.keys.encrypting = Some(key);
+            self.pieces.derivation_of_data = self.pieces.derived.len();
         }
         let count = protection.endorsing.len();
         self.pieces
@@ -471,8 +472,9 @@ impl<'p> Securing<'p> {
     ) {
         let out = &mut self.pieces.derived;
         out.reserve(DERIVED_KEY_TOKEN_BYTES);
-        // None of them is signed or enciphered.
-        let mut scope = self.pieces.declarations.scope(true);
+        // None of them is enciphered, nor signed but beside short cipher text.
+        let stays = !self.message.protection().binds_keys;
+        let mut scope = self.pieces.declarations.scope(stays);
         put(&["<wsc:DerivedKeyToken"], out);
         scope.wsc(derived.version, out);
         scope.wsu(out);

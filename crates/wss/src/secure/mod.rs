@@ -222,6 +222,7 @@ impl Securing<'_> {
                 self.encrypt_parts(&envelope, buffers)?;
                 self.note_hidden(&envelope)?;
                 self.encrypt_username(buffers)?;
+                self.write_key_to_sign()?;
                 self.observer.ended(Operation::Encryption);
                 envelope = self.scan_again(envelope, buffers)?;
                 // Another scan, other nodes: what was hidden is signed where it stands now.

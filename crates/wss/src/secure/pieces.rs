@@ -41,6 +41,9 @@ pub(super) struct Pieces {
     /// The `EncryptedKey` of a session key that signs as well.
     pub(super) session_key: Vec<u8>,
     pub(super) derived: Vec<u8>,
+    /// How much of that, from its beginning, is of the key that encrypts, where no other key of
+    /// the binding is derived.
+    pub(super) derivation_of_data: usize,
     /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another
     /// key.
     pub(super) encrypted_key: Vec<u8>,

@@ -122,6 +122,7 @@ impl Securing<'_> {
         if signing.in_order {
             signed.sort_by_key(|one| one.place);
         }
+        self.digest_keys(signing.digest, &mut signed)?;
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
         let attached = self.digest_attachments(signing.digest, &envelope.options)?;
@@ -440,6 +441,31 @@ impl Securing<'_> {
         for (index, (demand, endorsement)) in endorsing.enumerate() {
             if demand.token_signed {
                 put(&endorsement.token, &numbered("endorse", index), LAST)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Digests the key of short cipher text, and the token that says how it is derived: under
+    /// another key the cipher text would say something else.
+    fn digest_keys(
+        &self,
+        algorithm: DigestAlgorithm,
+        signed: &mut Vec<Signed<'_>>,
+    ) -> Result<(), SecureError> {
+        if !self.signs_keys() {
+            return Ok(());
+        }
+        let pieces = &self.pieces;
+        let derivation = &pieces.derived[..pieces.derivation_of_data];
+        for (piece, name) in [
+            (pieces.session_key.as_slice(), "key"),
+            (&pieces.encrypted_key, "key"),
+            (derivation, "dk-enc"),
+        ] {
+            if !piece.is_empty() {
+                let id = self.message.named(name);
+                signed.push(self.digest_piece(algorithm, id, piece, piece)?);
             }
         }
         Ok(())

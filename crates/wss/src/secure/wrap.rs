@@ -77,7 +77,7 @@ impl Securing<'_> {
         let mut scope = self
             .pieces
             .declarations
-            .scope(!self.message.protection().signs_tokens());
+            .scope(self.message.protection().leaves_keys());
         match recipient.held {
             Some(held) => {
                 references::write_assertion_name(held.version, &held.id, &mut scope, &mut named);

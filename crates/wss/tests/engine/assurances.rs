@@ -92,3 +92,19 @@ fn a_conversation_assures_all_but_that_a_third_party_can_be_shown() {
         assert_eq!(non_repudiation, None);
     }
 }
+
+/// What somebody on the way can make say something else is assured by nobody.
+#[test]
+fn short_cipher_text_without_its_key_signed_assures_no_integrity() {
+    for (suite, is_assured) in [("Basic256", false), ("Basic256GCM", true)] {
+        let mut policy = Mechanism::EncryptSign.policy(Suite::called(suite).expect("a suite"));
+        policy.parts.short_cipher_text = true;
+        let leaving = OutboundPlan::compile(policy.clone(), client_keys()).expect("right");
+        let arriving = InboundPlan::compile(policy, service_keys()).expect("right");
+        for assurance in [leaving.assurance(), arriving.assurance()] {
+            assert_eq!(assurance.integrity.is_some(), is_assured, "{suite}");
+            assert_eq!(assurance.non_repudiation.is_some(), is_assured, "{suite}");
+            assert!(assurance.authentication.is_some());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Keys that somebody on the way may have chosen: a signature covers cipher text, and not the
+//! `xenc:EncryptedKey` that deciphers it, which anybody can wrap.
+//!
+//! The one rule: under such a key cipher text is not short ([`least_bytes`]). What stands in the
+//! clear is refused before a key deciphers anything. What cipher text brought, or a signature that
+//! it hid, is refused in the end, as if deciphering had failed.
+
+use soapstone_xml::NodeId;
+use soapstone_xmlsec::enc::{EncryptedData, ReferenceList};
+
+use super::authentic::Proven;
+use super::opening::Opening;
+use crate::envelope::expanded_name;
+use crate::evidence::CipherKey;
+use crate::header::ItemKind;
+use crate::key_locator::KeyLocator;
+use crate::rejected::Rejected;
+use crate::short_cipher_text::{SHORT_CIPHER_TEXT, least_bytes};
+use crate::token;
+
+impl Opening<'_> {
+    /// Refuses short cipher text that the header lists, before anything is deciphered. Everybody
+    /// sees how long it is.
+    pub(super) fn refuse_short_cipher_text(&mut self) -> Result<(), Rejected> {
+        if !self.message.demands().lets_choose_keys {
+            return Ok(());
+        }
+        let mut listed = self.listed_in_the_clear();
+        listed.retain(|data| self.is_short(data));
+        self.judge_keys(&listed)
+    }
+
+    /// Notes short cipher text that is about to be deciphered.
+    pub(super) fn note_short_cipher_text(&mut self, data: &EncryptedData, key: CipherKey) {
+        let is_of_message = matches!(key, CipherKey::Session(_));
+        if self.message.demands().lets_choose_keys && is_of_message && self.is_short(data) {
+            self.short_cipher_text.push(data.clone());
+        }
+    }
+
+    /// Refuses short cipher text that was deciphered, now that all signatures are known.
+    pub(super) fn judge_deciphered_keys(&mut self) -> Result<(), Rejected> {
+        let deciphered = std::mem::take(&mut self.short_cipher_text);
+        self.judge_keys(&deciphered)
+    }
+
+    /// The cipher text that the header lists, as far as it is there already.
+    fn listed_in_the_clear(&self) -> Vec<EncryptedData> {
+        let message = &self.message;
+        let limit = message.demands().limits.references;
+        let keys = self.keyring.wrapped.iter();
+        let of_keys = keys.flat_map(|key| key.wrapped.data_references.iter().cloned());
+        let items = self.items.iter();
+        let lists = items.filter(|item| item.kind == ItemKind::ReferenceList);
+        let of_lists = lists.filter_map(|item| {
+            let list = ReferenceList::parse(message.element(item.node), limit).ok()?;
+            Some(list.data)
+        });
+        // What is wrong with a reference is said in its turn.
+        of_keys
+            .chain(of_lists.flatten())
+            .filter_map(|uri| message.encrypted_data(&uri).ok().flatten())
+            .collect()
+    }
+
+    fn is_short(&self, data: &EncryptedData) -> bool {
+        let least = least_bytes(data.method, &data.content_type);
+        let is_enough = data.has_ciphertext_of(self.message.document(), least);
+        !is_enough.unwrap_or(false)
+    }
+
+    /// Refuses, or notes, what a signature covers as cipher text, and without the key.
+    fn judge_keys(&mut self, short: &[EncryptedData]) -> Result<(), Rejected> {
+        if short.is_empty() {
+            return Ok(());
+        }
+        let signed = self.signed_nodes();
+        let mut unbound = short.iter().filter(|data| !self.binds_key(&signed, data));
+        let Some(data) = unbound.next() else {
+            return Ok(());
+        };
+        if self.message.demands().accepts_short_cipher_text {
+            let evidence = &mut self.evidence;
+            return self.message.note_weak(evidence, true, SHORT_CIPHER_TEXT);
+        }
+        let holder = self.message.element(data.node).parent();
+        Err(Rejected::ShortCipherText {
+            element: holder.map_or_else(String::new, expanded_name),
+            least: least_bytes(data.method, &data.content_type),
+        })
+    }
+
+    /// Whether every signature over the cipher text is over the keys as well: all that the header
+    /// has, and what says how another one is derived from them.
+    fn binds_key(&self, signed: &[Vec<NodeId>], data: &EncryptedData) -> bool {
+        let wrapped = self.keyring.wrapped.iter().map(|key| key.wrapped.node);
+        let keys: Vec<NodeId> = wrapped.chain(self.derivation_of(data)).collect();
+        let document = self.message.document();
+        signed.iter().all(|nodes| {
+            let covers = |node: NodeId| {
+                let mut holders = self.plaintext.holders(document, node);
+                holders.any(|holder| nodes.contains(&holder))
+            };
+            !covers(data.node) || keys.iter().all(|key| covers(*key))
+        })
+    }
+
+    /// The token that says how the key of cipher text is derived. A derivation without a token is
+    /// part of the cipher text's own `ds:KeyInfo`.
+    fn derivation_of(&self, data: &EncryptedData) -> Option<NodeId> {
+        let message = &self.message;
+        let info = message.element(data.key_info?);
+        let KeyLocator::Token(id) = KeyLocator::read(info).ok()? else {
+            return None;
+        };
+        let token = message.named(&id)?;
+        token::is_derived_key(message.element(token)).then_some(token)
+    }
+
+    /// The nodes that each signature covers: of one whose turn has not come, those that it covers
+    /// as they came. Who signs a signature signs whatever that one covers.
+    fn signed_nodes(&self) -> Vec<Vec<NodeId>> {
+        let processed = self.evidence.signatures.iter();
+        let processed = processed.map(|one| (one.node, one.nodes.clone()));
+        let waiting = self.authentic.iter().map(|one| {
+            let proven = one.proven.iter().flatten();
+            (one.node, proven.filter_map(Proven::node).collect())
+        });
+        let all: Vec<(NodeId, Vec<NodeId>)> = processed.chain(waiting).collect();
+        let with_those_of_signed = |nodes: &Vec<NodeId>| {
+            let signed = all.iter().filter(|(node, _)| nodes.contains(node));
+            let theirs = signed.flat_map(|(_, theirs)| theirs);
+            nodes.iter().chain(theirs).copied().collect()
+        };
+        all.iter()
+            .map(|(_, nodes)| with_those_of_signed(nodes))
+            .collect()
+    }
+}
