@@ -248,7 +248,7 @@ const MISTAKES: &[Mistake] = &[
     (
         &[INBOUND, USERS, "security = { mechanism = \"username\", ttl = \"5\" }\n"],
         "g.toml:7:38: unknown key `ttl` in [routes.inbound.security]\n\
-         \x20   hint: known here: actor, addressing, algorithms, allow_weak_until, attachments, clock, conversations, encrypted, encryption, header_order, ids, ignore, ignore_assertions, key_reference, mechanism, must_understand, password, password_keys, policy, policy_may_be_empty, policy_subject, processing_instructions, profile, replay, same_endorser, several_signatures, sha256_suites, signature, signed, suite, time, timestamp, unsigned, username_token",
+         \x20   hint: known here: actor, addressing, algorithms, allow_short_cipher_text, allow_weak_until, attachments, clock, conversations, encrypted, encryption, header_order, ids, ignore, ignore_assertions, key_reference, mechanism, must_understand, password, password_keys, policy, policy_may_be_empty, policy_subject, processing_instructions, profile, replay, same_endorser, several_signatures, sha256_suites, signature, signed, suite, time, timestamp, unsigned, username_token",
     ),
 ];
 

@@ -84,6 +84,7 @@ impl RecipientConfig {
         own.unsigned = Vec::new();
         own.ignore = Vec::new();
         own.several_signatures = None;
+        own.allow_short_cipher_text = None;
         own.header_order = None;
         // No attachment is at hand when a header for a node is made.
         own.attachments = None;

@@ -175,6 +175,8 @@ pub struct SecurityConfig {
     pub ignore: Vec<Located<(String, String)>>,
     /// Whether several signatures may prove a message together.
     pub several_signatures: Option<Located<bool>>,
+    /// Whether short cipher text is signed without its key.
+    pub allow_short_cipher_text: Option<Located<bool>>,
     /// How the key that signs is pointed to.
     pub signature: SignatureNaming,
     /// How the key that session keys are wrapped to is pointed to.
@@ -250,6 +252,7 @@ impl SecurityConfig {
         let ids = table.choices("ids", &["Id", "ID", "id"].map(|name| (name, name)));
         let ignore = read_ignored(&mut table);
         let several_signatures = table.boolean("several_signatures");
+        let allow_short_cipher_text = table.boolean("allow_short_cipher_text");
         let signature = SignatureNaming::read(&mut table);
         let encryption = EncryptionNaming::read(&mut table);
         let password = table.choice(
@@ -299,6 +302,7 @@ impl SecurityConfig {
             ids: ids.unwrap_or_default(),
             ignore,
             several_signatures,
+            allow_short_cipher_text,
             signature,
             encryption,
             password,

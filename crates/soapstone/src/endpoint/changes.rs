@@ -7,8 +7,8 @@ use soapstone_crypto::{
 use soapstone_wss::{
     AsymmetricBinding, AttachmentPolicy, AttachmentProtection, Binding, ConversationVersion,
     DerivedKeyForm, DerivedKeyPolicy, EncryptionToken, Intermediary, KeyBinding, KeyReference,
-    Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite,
-    SymmetricBinding, SymmetricToken,
+    Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement,
+    SHORT_CIPHER_TEXT, Suite, SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -29,7 +29,8 @@ fn retirement(weak: &WeakUse) -> Option<Retirement> {
         .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
         .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
         .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
-        .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name))?;
+        .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name))
+        .or_else(|| (name == SHORT_CIPHER_TEXT).then_some(SHORT_CIPHER_TEXT))?;
     Some(Retirement {
         algorithm: known.to_owned(),
         from: weak.until.value,
@@ -288,6 +289,21 @@ impl Compiler<'_> {
         }
     }
 
+    /// Reports that short cipher text is allowed where its key is no stranger's.
+    pub(super) fn refuse_needless_risks(&mut self, policies: &[&Policy]) {
+        let allow = self.config.security.allow_short_cipher_text.as_ref();
+        let Some(allow) = allow.filter(|allow| allow.value) else {
+            return;
+        };
+        if !policies.iter().any(|policy| policy.lets_choose_keys()) {
+            self.report_with_hint(
+                allow.place,
+                "`allow_short_cipher_text` is for cipher text in CBC that certificates sign after it was encrypted, and there is none",
+                "leave it out: what is encrypted is not changed unnoticed here, or is refused in any case",
+            );
+        }
+    }
+
     /// Reports names that a key that both sides hold cannot have, and two names for it.
     fn check_names_of_shared_key(&mut self, binding: &Binding) {
         let Binding::Symmetric(SymmetricBinding {
@@ -414,6 +430,9 @@ impl Compiler<'_> {
                     "leave it out, or take a mechanism that signs",
                 );
             }
+        }
+        if let Some(allow) = &security.allow_short_cipher_text {
+            policy.parts.short_cipher_text = allow.value;
         }
         if let Some(by_reference) = &security.signature.str_transform {
             policy.parts.tokens_by_reference = by_reference.value;

@@ -128,13 +128,17 @@ impl Compiler<'_> {
         if let SecuritySource::Policy(_) = &source.value {
             self.fill_assertions(&mut agreed, role);
             self.fill_tickets(&agreed);
-            let bootstrap = agreed.bootstrap.iter();
-            let exchanges = agreed.exchanges.iter();
-            let policies = bootstrap
-                .flat_map(|bootstrap| [&bootstrap.request, &bootstrap.response])
-                .chain(exchanges.flat_map(|exchange| [&exchange.request, &exchange.response]));
-            self.refuse_forms_of_nothing(&policies.collect::<Vec<_>>());
         }
+        let bootstrap = agreed.bootstrap.iter();
+        let exchanges = agreed.exchanges.iter();
+        let policies = bootstrap
+            .flat_map(|bootstrap| [&bootstrap.request, &bootstrap.response])
+            .chain(exchanges.flat_map(|exchange| [&exchange.request, &exchange.response]));
+        let policies: Vec<&Policy> = policies.collect();
+        if let SecuritySource::Policy(_) = &source.value {
+            self.refuse_forms_of_nothing(&policies);
+        }
+        self.refuse_needless_risks(&policies);
         let responder = match role {
             // Many clients: each is answered with its own certificate.
             Role::Service => self.config.peer.is_none(),

@@ -5,7 +5,7 @@
 
 use soapstone_wss::{
     AttachmentProtection, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
-    ProtectionOrder, Suite,
+    ProtectionOrder, SHORT_CIPHER_TEXT, Suite,
 };
 
 use super::compiled::Endpoint;
@@ -77,6 +77,18 @@ impl<P: Directions> Endpoint<P> {
                 "cipher text in CBC comes without an authentication around it: who can send messages may learn what captured ones hold"
                     .to_owned(),
                 "take a suite with GCM, or mechanism = \"encrypt-sign\"",
+            );
+        }
+        let allow = security.allow_short_cipher_text.as_ref();
+        if let Some(allow) = allow
+            && all.iter().any(|policy| takes_short_cipher_text(policy))
+        {
+            warn(
+                SHORT_CIPHER_TEXT,
+                allow.place,
+                "short cipher text is signed without its key: an attacker on the way can put another key there, and make it say something else"
+                    .to_owned(),
+                "take a suite with GCM or \"sign-encrypt\", or have the peer sign the `xenc:EncryptedKey`; or say with `allow_weak_until` when it ends",
             );
         }
         let encryption = config
@@ -318,6 +330,12 @@ fn has_malleable_cipher_text(policy: &Policy) -> bool {
     let is_around = policy.order() == ProtectionOrder::EncryptBeforeSigning
         && parts.iter().all(|wanted| is_signed(&wanted.part));
     !parts.is_empty() && !is_around && policy.suite.data.iter().any(|one| !one.is_authenticated())
+}
+
+/// Whether short cipher text is taken whose key no signature covers, without an end.
+fn takes_short_cipher_text(policy: &Policy) -> bool {
+    let mut ends = policy.retirements.iter();
+    policy.risks_chosen_keys() && !ends.any(|end| end.algorithm == SHORT_CIPHER_TEXT)
 }
 
 fn shows_passwords(policy: &Policy) -> bool {
