@@ -306,7 +306,15 @@ fn parts_references_users_and_timestamps_are_read_as_they_were_meant() {
             assert!(!written.to_xml().contains("wsp:All/"), "{case}");
         }
     }
-    for reference in ["direct", "ski", "thumbprint", "issuer-serial", "embedded"] {
+    let references = [
+        "direct",
+        "ski",
+        "thumbprint",
+        "issuer-serial",
+        "embedded",
+        "key-value",
+    ];
+    for reference in references {
         for mechanism in [
             Mechanism::Sign,
             Mechanism::Encrypt,
@@ -316,7 +324,11 @@ fn parts_references_users_and_timestamps_are_read_as_they_were_meant() {
             for peer in ["", PEER] {
                 let security = format!("suite = \"Basic256\"\nkey_reference = \"{reference}\"");
                 let case = format!("{mechanism} {reference} {peer}");
-                there_and_back(&agreement(mechanism, &security, peer), &case);
+                let written = there_and_back(&agreement(mechanism, &security, peer), &case);
+                let is_written_out = written.to_xml().contains("<sp:KeyValueToken ");
+                assert_eq!(is_written_out, reference == "key-value", "{case}");
+                // Keys of any kind: the file says nothing of it.
+                assert!(!written.to_xml().contains("RsaKeyValue"), "{case}");
             }
         }
     }
@@ -337,6 +349,29 @@ fn a_user_on_tls_has_a_transport_binding() {
             assert!(written.contains("<sp:SignedSupportingTokens>"), "{written}");
             assert_eq!(written.contains("IncludeTimestamp"), timestamp, "{written}");
         }
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.11. There was no such token when the older conversations were.
+#[test]
+fn a_key_that_is_written_out_begins_conversations_of_the_later_version_alone() {
+    let security = "suite = \"Basic256\"\nkey_reference = \"key-value\"";
+    for (version, can_be_said) in [("1.3", true), ("2005-02", false)] {
+        let more = format!("suite = \"Basic256\"\nconversations = {{ version = \"{version}\" }}");
+        let mut conversing = agreement(Mechanism::SecureConversation, &more, PEER);
+        let conversation = conversing.conversation.as_mut().expect("it is one");
+        let first = agreement(Mechanism::SignEncrypt, security, PEER);
+        conversation.bootstrap = Some(Box::new(first));
+        if can_be_said {
+            let written = there_and_back(&conversing, version).to_xml();
+            assert!(written.contains("<sp:KeyValueToken "), "{written}");
+            continue;
+        }
+        let reference = KeyReference::KeyValue;
+        assert_eq!(
+            conversing.write().expect_err(version),
+            [Unwritable::Reference { reference }]
+        );
     }
 }
 

@@ -157,7 +157,7 @@ impl Assertions<'_> {
         let initiator = self.certificate(signing(request), encrypting(response), TO_RECIPIENT);
         let recipient = self.certificate(signing(response), encrypting(request), TO_INITIATOR);
         let tokens =
-            self.x509("InitiatorToken", &initiator) + &self.x509("RecipientToken", &recipient);
+            self.party("InitiatorToken", &initiator) + &self.party("RecipientToken", &recipient);
         let timestamp = self.timestamp(request);
         let common = self.common(exchange, timestamp);
         let named = [initiator.named, recipient.named];
@@ -169,7 +169,7 @@ impl Assertions<'_> {
         let request = &exchange.request;
         let named = encrypting(request).or(signing(request));
         let certificate = self.certificate(None, named, TO_INITIATOR);
-        let token = self.x509("ProtectionToken", &certificate);
+        let token = self.party("ProtectionToken", &certificate);
         let timestamp = self.timestamp(request);
         let common = self.common(exchange, timestamp);
         let named = [certificate.named, Some(KeyReference::EncryptedKeySha1)];
@@ -377,7 +377,7 @@ impl Assertions<'_> {
             (Some(one), _) if inclusion != "Never" && one != KeyReference::IssuerSerial => {
                 Some(one)
             }
-            (Some(one), _) if !has_assertion(one) => first,
+            (Some(one), _) if !self.has_assertion(one) => first,
             _ => None,
         };
         if let Some(reference) = reference {
@@ -390,7 +390,21 @@ impl Assertions<'_> {
         }
     }
 
-    fn x509(&self, role: &str, certificate: &Certificate) -> String {
+    /// The token of a party: a certificate, or a key that is written out (WS-SecurityPolicy 1.3,
+    /// 5.4.3 and 5.4.11).
+    fn party(&self, role: &str, certificate: &Certificate) -> String {
+        let written_out = certificate.named.filter(|named| named.is_written_out());
+        let token = match written_out {
+            Some(KeyReference::RsaKeyValue) => {
+                self.token("KeyValueToken", certificate.inclusion, "<sp:RsaKeyValue/>")
+            }
+            Some(_) => self.token("KeyValueToken", certificate.inclusion, ""),
+            None => self.x509(certificate),
+        };
+        nest(role, &token)
+    }
+
+    fn x509(&self, certificate: &Certificate) -> String {
         let reference = match certificate.named {
             _ if certificate.inclusion != "Never" => "",
             Some(KeyReference::IssuerSerial) => "<sp:RequireIssuerSerialReference/>",
@@ -404,7 +418,22 @@ impl Assertions<'_> {
             false => "WssX509V3Token10",
         };
         let form = format!("{reference}<sp:{form}/>");
-        nest(role, &self.token("X509Token", certificate.inclusion, &form))
+        self.token("X509Token", certificate.inclusion, &form)
+    }
+
+    /// Whether an assertion asks for this way to name a certificate, or its key. WS-SecurityPolicy
+    /// 1.1 has no token for keys that are written out.
+    fn has_assertion(&self, reference: KeyReference) -> bool {
+        match reference {
+            KeyReference::IssuerSerial
+            | KeyReference::SubjectKeyIdentifier
+            | KeyReference::Thumbprint
+            | KeyReference::Embedded => true,
+            KeyReference::KeyValue | KeyReference::RsaKeyValue => {
+                self.version.security != SecurityPolicyVersion::V11
+            }
+            _ => false,
+        }
     }
 
     /// Which ways of naming tokens must be understood (WS-SecurityPolicy 1.3, 9).
@@ -501,17 +530,6 @@ fn nest(name: &str, inner: &str) -> String {
         return format!("<sp:{name}><wsp:Policy/></sp:{name}>");
     }
     format!("<sp:{name}><wsp:Policy>{inner}</wsp:Policy></sp:{name}>")
-}
-
-/// Whether an assertion asks for this way to name a certificate.
-const fn has_assertion(reference: KeyReference) -> bool {
-    matches!(
-        reference,
-        KeyReference::IssuerSerial
-            | KeyReference::SubjectKeyIdentifier
-            | KeyReference::Thumbprint
-            | KeyReference::Embedded
-    )
 }
 
 fn signing(policy: &Policy) -> Option<KeyReference> {

@@ -5,6 +5,7 @@ use soapstone_wss::KeyReference;
 
 use crate::refusals::not_supported;
 use crate::support::*;
+use crate::written::read_again;
 
 /// The token, with this inclusion.
 fn key_value(inclusion: &str, inner: &str) -> String {
@@ -97,6 +98,39 @@ fn a_key_that_is_written_out_is_named_by_nothing_else() {
     let unknown = token("KeyValueToken", "Never", "<sp:EcKeyValue/>");
     let found = refused(&(both(&unknown, &x509("Never", ""), "") + SIGNED_BODY));
     assert_eq!(found, [("EcKeyValue".to_owned(), ProblemKind::Unknown)]);
+}
+
+/// What is written says of which kind the keys are, where it is demanded.
+#[test]
+fn keys_that_are_written_out_are_written_as_policies_again() {
+    let any = token("KeyValueToken", "Never", "");
+    let certificate = x509("Never", "<sp:RequireThumbprintReference/>");
+    for (initiator, recipient, more) in [
+        (
+            &key_value("Never", ""),
+            &key_value("Never", ""),
+            ENCRYPTED_BODY,
+        ),
+        (&any, &any, ENCRYPTED_BODY),
+        (&key_value("Never", ""), &any, ""),
+        (&any, &certificate, ""),
+        (&certificate, &key_value("Never", ""), ENCRYPTED_BODY),
+    ] {
+        let policy = both(initiator, recipient, "<sp:IncludeTimestamp/>");
+        read_again(&format!("{policy}{SIGNED_BODY}{more}"));
+    }
+    for token in [&key_value("Never", ""), &any] {
+        let policy = symmetric(
+            token,
+            &format!("{}<sp:IncludeTimestamp/>", suite("Basic256")),
+        );
+        let policy = format!("{policy}{SIGNED_BODY}{ENCRYPTED_BODY}");
+        read_again(&policy);
+        let written = agreement(&policy).write().expect("it can be said").to_xml();
+        let says_rsa = token.contains("RsaKeyValue");
+        assert_eq!(written.contains("<sp:RsaKeyValue/>"), says_rsa, "{written}");
+        assert!(written.contains("<sp:KeyValueToken "), "{written}");
+    }
 }
 
 /// Clients of WCF make such a key for one message: whoever does without is in the same position.
