@@ -141,20 +141,37 @@ impl TrustStore {
         intermediates: &[Certificate],
         now: Timestamp,
     ) -> Result<(), TrustError> {
+        self.root_of(certificate, intermediates, now).map(drop)
+    }
+
+    /// As [`TrustStore::check`], and the SHA-256 of the certificate of the rules that vouches for
+    /// this one: its own where it is pinned or an anchor, otherwise that of the anchor at the end
+    /// of its path. [`TrustStore::may_know`] asks for it later.
+    ///
+    /// # Errors
+    ///
+    /// As for [`TrustStore::check`].
+    pub fn root_of(
+        &self,
+        certificate: &Certificate,
+        intermediates: &[Certificate],
+        now: Timestamp,
+    ) -> Result<[u8; 32], TrustError> {
         // Read before anything is looked up: what is told meanwhile is looked up the next time.
         let generation = self.online.as_ref().map_or(0, |online| online.generation());
-        if let Some(window) = self.cache.window(certificate, generation)
+        if let Some((window, root)) = self.cache.known(certificate, generation)
             && (window.contains(now) || self.rules.ignore_validity)
         {
-            return Ok(());
+            return Ok(root);
         }
-        let window = self.validate(certificate, intermediates, now)?;
+        let (window, root) = self.validate(certificate, intermediates, now)?;
         self.cache.remember(Entry {
             certificate: certificate.clone(),
             window,
+            root,
             generation,
         });
-        Ok(())
+        Ok(root)
     }
 
     fn validate(
@@ -162,11 +179,12 @@ impl TrustStore {
         certificate: &Certificate,
         intermediates: &[Certificate],
         now: Timestamp,
-    ) -> Result<Window, TrustError> {
+    ) -> Result<(Window, [u8; 32]), TrustError> {
         let itself_trusted =
             self.rules.pinned.contains(certificate) || self.rules.anchors.contains(certificate);
         self.check_time(certificate, now)?;
         let mut window = Window::of(certificate);
+        let mut root = certificate.thumbprint_sha256();
         let path;
         if itself_trusted {
             self.check_strength(certificate)?;
@@ -187,6 +205,9 @@ impl TrustStore {
                 if index + 1 < path.len() {
                     window = window.narrowed(Window::of(step));
                 }
+                if self.rules.anchors.contains(step) {
+                    root = step.thumbprint_sha256();
+                }
             }
         }
         let subject = || certificate.subject_name().to_string();
@@ -200,19 +221,30 @@ impl TrustStore {
         self.check_purpose(certificate, Position::Signer)?;
         self.check_subject(certificate)?;
         // Last of all: a certificate that is refused anyway must leave no question in the cache.
-        Ok(window.narrowed(self.check_revocation(&path, now)?))
+        let window = window.narrowed(self.check_revocation(&path, now)?);
+        Ok((window, root))
     }
 
-    /// Whether a certificate that was trusted before could still be, as far as its subject and its
-    /// SHA-256 tell: whoever keeps nothing else of it asks when the rules may have changed.
+    /// Whether a certificate that was trusted before could still be, as far as its subject, its
+    /// SHA-256 and its root tell: whoever keeps nothing else of it asks when the rules may have
+    /// changed. The root is the one that [`TrustStore::root_of`] told.
     ///
-    /// Revocation, times and paths take the certificate itself. Where there are authorities, any
-    /// certificate of an allowed subject may be of one of them.
+    /// Revocation, times and paths take the certificate itself.
     #[must_use]
-    pub fn may_know(&self, subject: &DistinguishedName, thumbprint: &[u8; 32]) -> bool {
-        let is_it = |pinned: &Certificate| pinned.thumbprint_sha256() == *thumbprint;
-        let has_authority = !self.rules.anchors.is_empty();
-        self.allows(subject) && (has_authority || self.rules.pinned.iter().any(is_it))
+    pub fn may_know(
+        &self,
+        subject: &DistinguishedName,
+        thumbprint: &[u8; 32],
+        root: &[u8; 32],
+    ) -> bool {
+        let TrustRules {
+            pinned, anchors, ..
+        } = &self.rules;
+        let has = |one: &Certificate, digest: &[u8; 32]| one.thumbprint_sha256() == *digest;
+        let mut themselves = pinned.iter().chain(anchors);
+        let vouched =
+            themselves.any(|one| has(one, thumbprint)) || anchors.iter().any(|one| has(one, root));
+        self.allows(subject) && vouched
     }
 
     fn allows(&self, subject: &DistinguishedName) -> bool {

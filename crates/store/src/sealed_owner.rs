@@ -3,7 +3,9 @@
 //! The rule kept here: no two owners are written alike.
 
 use jiff::Timestamp;
-use soapstone::wss::{AssertedOwner, AssertionAttribute, Attester, NameIdentifier};
+use soapstone::wss::{
+    AssertedOwner, AssertionAttribute, Attester, KnownCertificate, NameIdentifier,
+};
 
 /// Bytes of a moment.
 const MOMENT: usize = 16;
@@ -15,10 +17,15 @@ pub(crate) fn write(owner: &AssertedOwner) -> Vec<u8> {
         None => out.push(0),
         Some(attester) => {
             out.push(1);
-            out.extend_from_slice(&attester.thumbprint);
             out.extend_from_slice(&attester.ends.as_nanosecond().to_be_bytes());
-            put(&mut out, Some(&attester.subject));
-            put(&mut out, Some(&attester.issuer));
+            put_certificate(&mut out, &attester.certificate);
+        }
+    }
+    match &owner.signed_by {
+        None => out.push(0),
+        Some(certificate) => {
+            out.push(1);
+            put_certificate(&mut out, certificate);
         }
     }
     let subject = &owner.subject;
@@ -38,6 +45,13 @@ pub(crate) fn write(owner: &AssertedOwner) -> Vec<u8> {
         }
     }
     out
+}
+
+fn put_certificate(out: &mut Vec<u8>, certificate: &KnownCertificate) {
+    out.extend_from_slice(&certificate.thumbprint);
+    out.extend_from_slice(&certificate.root);
+    put(out, Some(&certificate.subject));
+    put(out, Some(&certificate.issuer));
 }
 
 fn count(out: &mut Vec<u8>, many: usize) {
@@ -63,11 +77,14 @@ pub(crate) fn read(bytes: &[u8]) -> Option<AssertedOwner> {
     let attester = match reader.array()? {
         [0] => None,
         [1] => Some(Attester {
-            thumbprint: reader.array()?,
             ends: reader.moment()?,
-            subject: reader.text()??,
-            issuer: reader.text()??,
+            certificate: reader.certificate()?,
         }),
+        _ => return None,
+    };
+    let signed_by = match reader.array()? {
+        [0] => None,
+        [1] => Some(reader.certificate()?),
         _ => return None,
     };
     let (issuer, id) = (reader.text()??, reader.text()??);
@@ -87,6 +104,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<AssertedOwner> {
     }
     let owner = AssertedOwner {
         issuer,
+        signed_by,
         subject,
         id,
         ends,
@@ -115,6 +133,15 @@ impl Reader<'_> {
         Timestamp::from_nanosecond(i128::from_be_bytes(moment)).ok()
     }
 
+    fn certificate(&mut self) -> Option<KnownCertificate> {
+        Some(KnownCertificate {
+            thumbprint: self.array()?,
+            root: self.array()?,
+            subject: self.text()??,
+            issuer: self.text()??,
+        })
+    }
+
     /// A text, or that there is none.
     fn text(&mut self) -> Option<Option<String>> {
         match self.array()? {
@@ -134,12 +161,22 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn known(digest: u8, subject: &str) -> KnownCertificate {
+        KnownCertificate {
+            thumbprint: [digest; 32],
+            root: [digest + 1; 32],
+            subject: subject.to_owned(),
+            issuer: "CN=ca".to_owned(),
+        }
+    }
+
     fn owner() -> AssertedOwner {
         let mut subject = NameIdentifier::default();
         subject.value = "alice".to_owned();
         subject.qualifier = Some("https://domain.example".to_owned());
         AssertedOwner {
             issuer: "https://idp.example".to_owned(),
+            signed_by: Some(known(3, "CN=idp")),
             subject,
             id: "_a1".to_owned(),
             ends: Timestamp::from_second(2_000).expect("a time"),
@@ -152,9 +189,7 @@ mod tests {
                 AssertionAttribute::new("none".to_owned(), Some("f".to_owned()), Vec::new()),
             ],
             attester: Some(Attester {
-                thumbprint: [7; 32],
-                subject: "CN=gateway".to_owned(),
-                issuer: "CN=ca".to_owned(),
+                certificate: known(7, "CN=gateway"),
                 ends: Timestamp::from_second(3_000).expect("a time"),
             }),
         }
@@ -165,6 +200,7 @@ mod tests {
         let attested = owner();
         let alone = AssertedOwner {
             attester: None,
+            signed_by: None,
             attributes: Vec::new(),
             ..owner()
         };

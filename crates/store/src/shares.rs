@@ -48,7 +48,7 @@ impl Holder {
             ContextOwner::Kerberos { client, .. } => Self::Kerberos(client.as_str().into()),
             ContextOwner::Subject(owner) => {
                 if let Some(attester) = &owner.attester {
-                    return Self::Vouched(attester.thumbprint);
+                    return Self::Vouched(attester.certificate.thumbprint);
                 }
                 if !owner.subject.is_lasting() {
                     return Self::Logins(owner.issuer.as_str().into());
@@ -123,7 +123,9 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use soapstone::wss::{AssertedOwner, Attester, NameIdentifier, TRANSIENT_NAMES};
+    use soapstone::wss::{
+        AssertedOwner, Attester, KnownCertificate, NameIdentifier, TRANSIENT_NAMES,
+    };
 
     use super::*;
 
@@ -149,6 +151,7 @@ mod tests {
         let subject = |issuer: &str, name: &str, change: &dyn Fn(&mut AssertedOwner)| {
             let mut owner = AssertedOwner {
                 issuer: issuer.to_owned(),
+                signed_by: None,
                 subject: NameIdentifier::default(),
                 id: format!("_{name}"),
                 ends: Timestamp::UNIX_EPOCH,
@@ -164,9 +167,12 @@ mod tests {
             |owner: &mut AssertedOwner| owner.subject.format = Some(TRANSIENT_NAMES.to_owned());
         let vouched = |owner: &mut AssertedOwner| {
             owner.attester = Some(Attester {
-                thumbprint: [1; 32],
-                subject: "CN=gateway".to_owned(),
-                issuer: "CN=ca".to_owned(),
+                certificate: KnownCertificate {
+                    thumbprint: [1; 32],
+                    root: [2; 32],
+                    subject: "CN=gateway".to_owned(),
+                    issuer: "CN=ca".to_owned(),
+                },
                 ends: Timestamp::UNIX_EPOCH,
             });
         };

@@ -225,6 +225,7 @@ fn an_owner_amends_his_own_context() {
         subject.value = "alice".to_owned();
         ContextOwner::Subject(Arc::new(AssertedOwner {
             issuer: "https://idp.example".to_owned(),
+            signed_by: None,
             subject,
             id: id.to_owned(),
             ends: at(3600),

@@ -8,10 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::{
-    Certificate, CryptoError, DataEncryption, DistinguishedName, SecretBytes, SymmetricKey,
-};
+use soapstone_crypto::{Certificate, CryptoError, DataEncryption, SecretBytes, SymmetricKey};
 
+use crate::known_certificate::KnownCertificate;
 use crate::token::{AssertionAttribute, NameIdentifier};
 
 /// A version of WS-SecureConversation, by its namespace.
@@ -121,6 +120,8 @@ pub enum ContextOwner {
 pub struct AssertedOwner {
     /// Who made the assertion.
     pub issuer: String,
+    /// The certificate by which the issuer signed it, where the issuer did.
+    pub signed_by: Option<KnownCertificate>,
     /// Whom it is about, with the format and the domain of the name.
     pub subject: NameIdentifier,
     /// The id of the assertion, by which it is cancelled.
@@ -136,38 +137,21 @@ pub struct AssertedOwner {
 /// Whoever vouched for the subject of an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attester {
-    /// SHA-256 of the certificate.
-    pub thumbprint: [u8; 32],
-    /// The subject of the certificate, as RFC 2253 writes it.
-    pub subject: String,
-    /// The issuer of the certificate, written as its subject is.
-    pub issuer: String,
+    /// Whose certificate signed the message.
+    pub certificate: KnownCertificate,
     /// The end of the certificate, which the context does not outlive.
     pub ends: Timestamp,
 }
 
 impl Attester {
-    /// The attester with this certificate.
+    /// The attester with this certificate, which the trust rules knew by `root`
+    /// ([`KnownCertificate::root`]).
     #[must_use]
-    pub fn of(certificate: &Certificate) -> Self {
+    pub fn of(certificate: &Certificate, root: [u8; 32]) -> Self {
         Self {
-            thumbprint: certificate.thumbprint_sha256(),
-            subject: certificate.subject().to_owned(),
-            issuer: certificate.issuer().to_owned(),
+            certificate: KnownCertificate::new(certificate, root),
             ends: certificate.not_after(),
         }
-    }
-
-    /// The subject of the certificate, for comparison. `None` for what is no name.
-    #[must_use]
-    pub fn name(&self) -> Option<DistinguishedName> {
-        DistinguishedName::parse(&self.subject).ok()
-    }
-
-    /// The issuer of the certificate, for comparison. `None` for what is no name.
-    #[must_use]
-    pub fn issuer_name(&self) -> Option<DistinguishedName> {
-        DistinguishedName::parse(&self.issuer).ok()
     }
 }
 
@@ -177,7 +161,10 @@ impl AssertedOwner {
     /// subject, no other one says.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        let attester = |owner: &Self| owner.attester.as_ref().map(|one| one.thumbprint);
+        let attester = |owner: &Self| {
+            let attester = owner.attester.as_ref();
+            attester.map(|one| one.certificate.thumbprint)
+        };
         self.issuer == other.issuer
             && self.subject == other.subject
             && attester(self) == attester(other)
@@ -194,15 +181,16 @@ impl AssertedOwner {
             &subject.service_qualifier,
         ];
         let named = [&self.issuer, &self.id, &subject.value];
-        let attester = self.attester.iter();
-        let attester = attester.flat_map(|one| [&one.subject, &one.issuer]);
+        let attester = self.attester.iter().map(|one| &one.certificate);
+        let certificates = self.signed_by.iter().chain(attester);
+        let certificates = certificates.flat_map(|one| [&one.subject, &one.issuer]);
         let attributes = self.attributes.iter().flat_map(|attribute| {
             let format = attribute.format.iter();
             let texts = std::iter::once(&attribute.name).chain(format);
             texts.chain(&attribute.values)
         });
         let texts = named.into_iter().chain(optional.into_iter().flatten());
-        let texts = texts.chain(attester).chain(attributes);
+        let texts = texts.chain(certificates).chain(attributes);
         texts.map(|text| text.len() + size_of::<String>()).sum()
     }
 }

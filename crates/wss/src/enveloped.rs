@@ -27,7 +27,8 @@ pub(crate) fn rules() -> Rules {
     rules
 }
 
-/// The trusted certificate that a signature was made with. `unreadable` says what is wrong with its
+/// The trusted certificate that a signature was made with, and the SHA-256 of the certificate of
+/// the rules that vouches for it. `unreadable` says what is wrong with its
 /// `ds:KeyInfo`.
 pub(crate) fn check_signer(
     document: &Document,
@@ -36,21 +37,22 @@ pub(crate) fn check_signer(
     now: Timestamp,
     scratch: &mut Scratch,
     unreadable: impl Fn(&str) -> Rejected,
-) -> Result<Certificate, Rejected> {
+) -> Result<(Certificate, [u8; 32]), Rejected> {
     let certificates = certificates(document, signature.key_info, unreadable)?;
     let mut refused = None;
     let mut verify = |certificate: &Certificate, others: &[Certificate]| {
-        let trusted = trust.check(certificate, others, now);
-        let verified = trusted.map_err(Rejected::from).and_then(|()| {
+        let trusted = trust.root_of(certificate, others, now);
+        let verified = trusted.map_err(Rejected::from).and_then(|root| {
             let key = VerificationKey::Public(certificate.public_key());
             let verified = signature.verify_value(document, key, scratch);
-            verified.map_err(Rejected::from)
+            verified.map_err(Rejected::from)?;
+            Ok((certificate.clone(), root))
         });
         match verified {
-            Ok(()) => true,
+            Ok(found) => Some(found),
             Err(rejected) => {
                 refused.get_or_insert(rejected);
-                false
+                None
             }
         }
     };
@@ -58,18 +60,17 @@ pub(crate) fn check_signer(
         // The reader knows the key (XML-DSig 4.5).
         true => {
             let mut pinned = trust.rules().pinned.iter().take(MOST_CERTIFICATES);
-            pinned.find(|certificate| verify(certificate, &[]))
+            pinned.find_map(|certificate| verify(certificate, &[]))
         }
         false => certificates
             .iter()
-            .find(|certificate| verify(certificate, &certificates)),
+            .find_map(|certificate| verify(certificate, &certificates)),
     };
-    match found {
-        Some(certificate) => Ok(certificate.clone()),
-        None => Err(refused.unwrap_or_else(|| Rejected::KeyNotFound {
+    found.ok_or_else(|| {
+        refused.unwrap_or_else(|| Rejected::KeyNotFound {
             reference: "an enveloped signature without a certificate".to_owned(),
-        })),
-    }
+        })
+    })
 }
 
 /// The certificates in a `ds:KeyInfo`. What else stands there is a hint.

@@ -14,6 +14,7 @@ use crate::conversation::{ContextName, ContextOwner};
 use crate::facts::HeldAssertion;
 use crate::freshness::Freshness;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
+use crate::known_certificate::KnownCertificate;
 use crate::part::Extent;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 use crate::token::{Assertion, AssertionReference, ConfirmationMethod};
@@ -94,6 +95,9 @@ pub struct SignatureEvidence {
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
     /// certificate itself.
     pub(crate) token: Option<NodeId>,
+    /// SHA-256 of the certificate of the trust rules that vouches for the signer's, where it was
+    /// made with one ([`KnownCertificate::root`]).
+    pub root: Option<[u8; 32]>,
     /// Place in the order of signatures and decryptions.
     pub(crate) step: u32,
     /// Stands for the signer in memories of elements; `None` where it cannot be told who it is, or
@@ -197,8 +201,8 @@ pub struct AssertionEvidence {
     /// The reference that it was fetched by, where it stands elsewhere. Then the element is that
     /// of the reference.
     pub(crate) elsewhere: Option<AssertionReference>,
-    /// Whether its issuer signed it.
-    pub(crate) is_signed: bool,
+    /// The certificate by which its issuer signed it, where the issuer did.
+    pub signed_by: Option<KnownCertificate>,
 }
 
 /// A Kerberos token that was accepted.

@@ -47,6 +47,7 @@ mod kerberos;
 mod key_locator;
 mod key_reference;
 mod keyed_cipher_text;
+mod known_certificate;
 mod limits;
 mod lru_cache;
 mod marks;
@@ -105,6 +106,7 @@ pub use inner::{
 };
 pub use kerberos::{KerberosForm, KerberosName, KerberosPolicy, KerberosSession};
 pub use key_locator::KeyLocator;
+pub use known_certificate::KnownCertificate;
 pub use limits::SecurityLimits;
 pub use marks::{End, ReplayKey};
 pub use mechanism::{Mechanism, UnknownMechanism};

@@ -18,6 +18,8 @@ const MOST: usize = 1024;
 pub(super) struct Entry {
     pub(super) certificate: Certificate,
     pub(super) window: Window,
+    /// SHA-256 of the certificate of the rules that vouches for it.
+    pub(super) root: [u8; 32],
     /// What was known of revocation then: see `RevocationCache::generation`.
     pub(super) generation: u64,
 }
@@ -49,14 +51,19 @@ impl Cache {
             .map(|entry| entry.certificate.clone())
     }
 
-    /// When this certificate is trusted, if it was since revocation was last told of.
-    pub(super) fn window(&self, certificate: &Certificate, generation: u64) -> Option<Window> {
+    /// When this certificate is trusted and by which one of the rules, if it was since revocation
+    /// was last told of.
+    pub(super) fn known(
+        &self,
+        certificate: &Certificate,
+        generation: u64,
+    ) -> Option<(Window, [u8; 32])> {
         let digest = certificate.thumbprint_sha256();
         self.entries()
             .by_digest
             .get(&digest)
             .filter(|entry| entry.generation == generation)
-            .map(|entry| entry.window)
+            .map(|entry| (entry.window, entry.root))
     }
 
     pub(super) fn remember(&self, entry: Entry) {

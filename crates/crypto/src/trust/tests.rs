@@ -137,6 +137,56 @@ fn intermediates_may_come_with_the_message_or_from_the_rules() {
 }
 
 #[test]
+fn the_root_of_a_certificate_is_what_the_rules_have_on_its_path() {
+    let root = authority();
+    let between = issue::identity(&root, EC, &template("CN=between").for_authority()).unwrap();
+    let leaf = leaf(&between);
+    let sent = [between.certificate().clone()];
+    let anchored = rules(&root);
+    let legacy = TrustRules {
+        allow_legacy_certificates: true,
+        ..anchored.clone()
+    };
+    let pinned = TrustRules {
+        pinned: vec![leaf.clone()],
+        ..anchored.clone()
+    };
+    let anchor = root.certificate().thumbprint_sha256();
+    let own = leaf.thumbprint_sha256();
+    for (rules, expected) in [(anchored, anchor), (legacy, anchor), (pinned, own)] {
+        let store = TrustStore::new(rules).unwrap();
+        // The second answer is one that was remembered.
+        for _ in 0..2 {
+            assert_eq!(store.root_of(&leaf, &sent, now()), Ok(expected));
+        }
+    }
+}
+
+#[test]
+fn what_was_taken_out_of_the_rules_vouches_for_nobody() {
+    let (root, namesake) = (authority(), authority());
+    let leaf = leaf(&root);
+    let trusted = TrustStore::new(rules(&root)).unwrap();
+    let anchor = trusted.root_of(&leaf, &[], now()).unwrap();
+    let may = |rules: TrustRules| {
+        let store = TrustStore::new(rules).unwrap();
+        store.may_know(leaf.subject_name(), &leaf.thumbprint_sha256(), &anchor)
+    };
+    let pinned = |one: &Certificate| TrustRules {
+        pinned: vec![one.clone()],
+        ..TrustRules::default()
+    };
+    assert!(may(rules(&root)));
+    assert!(may(pinned(&leaf)));
+    assert!(!may(rules(&namesake)));
+    assert!(!may(pinned(root.certificate())));
+    assert!(!may(TrustRules {
+        subjects: vec!["CN=other".to_owned()],
+        ..rules(&root)
+    }));
+}
+
+#[test]
 fn an_end_entity_issues_nothing() {
     let root = authority();
     let middle = issue::identity(&root, EC, &template("CN=middle")).unwrap();
@@ -553,6 +603,7 @@ fn refusals_are_not_remembered_and_the_cache_is_bounded() {
         let one = issue::issued(&root, key.public_key(), &template("CN=leaf")).unwrap();
         store.cache.remember(Entry {
             window: Window::of(&one),
+            root: root.certificate().thumbprint_sha256(),
             certificate: one,
             generation: 0,
         });

@@ -295,6 +295,7 @@ mod tests {
         subject.value = "alice".to_owned();
         let owner = Arc::new(AssertedOwner {
             issuer: "https://idp.example".to_owned(),
+            signed_by: None,
             subject,
             id: "_a1".to_owned(),
             ends: Timestamp::UNIX_EPOCH,

@@ -234,7 +234,7 @@ impl Agreements {
     fn requested(&self, asked: &Asked<'_>) -> Option<Requested> {
         // Whoever vouches for the sender of a message is the client: in a conversation as well.
         let attester = match asked.proven {
-            Proven::Subject(owner) => owner.attester.as_ref(),
+            Proven::Subject(owner) => owner.attester.as_ref().map(|one| &one.certificate),
             _ => None,
         };
         let attester = attester.and_then(|it| Some((it.name()?, it.issuer_name())));
@@ -403,7 +403,7 @@ impl UnderAgreement {
 mod tests {
     use jiff::Timestamp;
     use soapstone::crypto::DistinguishedName;
-    use soapstone::wss::{AssertedOwner, Attester, NameIdentifier};
+    use soapstone::wss::{AssertedOwner, Attester, KnownCertificate, NameIdentifier};
     use soapstone_broker::{AgreementTerms, ClientTerms, ProviderTerms, Rate, Validity, Window};
 
     use super::*;
@@ -443,14 +443,18 @@ mod tests {
         let admit = |attester: Option<(&str, &str)>| {
             let proven = Proven::Subject(Arc::new(AssertedOwner {
                 issuer: "https://idp.example".to_owned(),
+                signed_by: None,
                 subject: NameIdentifier::default(),
                 id: "_a1".to_owned(),
                 ends: Timestamp::UNIX_EPOCH,
                 attributes: Vec::new(),
                 attester: attester.map(|(subject, issuer)| Attester {
-                    thumbprint: [1; 32],
-                    subject: subject.to_owned(),
-                    issuer: issuer.to_owned(),
+                    certificate: KnownCertificate {
+                        thumbprint: [1; 32],
+                        root: [2; 32],
+                        subject: subject.to_owned(),
+                        issuer: issuer.to_owned(),
+                    },
                     ends: Timestamp::UNIX_EPOCH,
                 }),
             }));

@@ -334,6 +334,7 @@ mod tests {
         subject.value = "alice".to_owned();
         let proven = Proven::Subject(Arc::new(AssertedOwner {
             issuer: "https://idp.example".to_owned(),
+            signed_by: None,
             subject,
             id: "_a1".to_owned(),
             ends: Timestamp::UNIX_EPOCH,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::{DistinguishedName, TrustStore};
 use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
-use soapstone_wss::{AssertedOwner, Attester, InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
+use soapstone_wss::{
+    AssertedOwner, AssertionIssuer, Attester, InboundPlan, KeyBinding, OutboundPlan, Part, Policy,
+};
 
 /// How contexts are made at an endpoint.
 #[derive(Debug)]
@@ -15,7 +17,7 @@ pub struct Conversation {
     /// Of requests that a context endorses and that are secured as the bootstrap's are besides.
     pub(super) renewal_inbound: Option<InboundPlan>,
     /// The issuers whose assertions may begin one.
-    pub(super) issuers: Vec<String>,
+    pub(super) issuers: Arc<[AssertionIssuer]>,
     /// Who may vouch for the subjects of assertions.
     pub(super) attesters: Vec<DistinguishedName>,
     /// Whose certificates are believed.
@@ -41,16 +43,27 @@ impl Conversation {
     /// context is kept beyond a reload, and the rules are those of today.
     pub(super) fn accepts(&self, owner: &AssertedOwner) -> bool {
         let vouched = owner.attester.as_ref();
-        vouched.is_none_or(|attester| self.knows(attester)) && self.issuers.contains(&owner.issuer)
+        vouched.is_none_or(|attester| self.knows(attester)) && self.knows_issuer(owner)
     }
 
     /// Whether somebody may still vouch, and is still believed.
     fn knows(&self, attester: &Attester) -> bool {
-        let (Some(name), Some(trust)) = (attester.name(), &self.trust) else {
+        let (Some(name), Some(trust)) = (attester.certificate.name(), &self.trust) else {
             return false;
         };
         let mut attesters = self.attesters.iter();
-        attesters.any(|one| one.matches(&name)) && trust.may_know(&name, &attester.thumbprint)
+        attesters.any(|one| one.matches(&name)) && attester.certificate.may_be_known_to(trust)
+    }
+
+    /// Whether the issuer is still named, and still has the certificate by which it signed.
+    fn knows_issuer(&self, owner: &AssertedOwner) -> bool {
+        let mut issuers = self.issuers.iter();
+        let issuer = issuers.find(|issuer| issuer.name == owner.issuer);
+        issuer.is_some_and(|issuer| match (&issuer.trust, &owner.signed_by) {
+            (Some(trust), Some(certificate)) => certificate.may_be_known_to(trust),
+            (None, None) => true,
+            _ => false,
+        })
     }
 
     /// The plans of messages that begin one: of those that leave, and of those that arrive.

@@ -318,8 +318,8 @@ impl Compiler<'_> {
         };
         let begins = |policy: &Policy| policy.assertion().is_some();
         let issuers = match begins(&inbound) {
-            true => keys.issuers.iter().map(|it| it.name.clone()).collect(),
-            false => Vec::new(),
+            true => Arc::clone(&keys.issuers),
+            false => Arc::default(),
         };
         let attesters = inbound.assertion().map(|wanted| {
             let attesters = wanted.attesters.iter();

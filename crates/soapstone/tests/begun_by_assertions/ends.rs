@@ -121,7 +121,7 @@ fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
     let soap = SoapVersion::V11;
     let (ours, theirs) = sides.begun(soap);
     let attester = owner_of(&theirs).attester.as_ref().expect("an attester");
-    assert_eq!(attester.subject, "CN=alice");
+    assert_eq!(attester.certificate.subject, "CN=alice");
     let said = |attesters: &str| {
         let text = VOUCHED.service_text("");
         let text = text.replace("[\"CN=alice\", \"CN=gateway\"]", attesters);
@@ -139,29 +139,98 @@ fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
 #[test]
 fn a_context_ends_with_the_trust_in_whoever_vouched() {
     let folder = VOUCHED.folder();
-    let sides = VOUCHED.sides(&folder, &Made::default(), "");
-    let soap = SoapVersion::V11;
-    let (ours, _) = sides.begun(soap);
-    let known = "[trust]\npinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]\n";
-    let said = |trust: &str| {
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+    let file = |trust: &str| {
+        let known = "[trust]\npinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]\n";
         let text = VOUCHED.service_text("");
         assert!(text.contains(known), "{text}");
-        let text = text.replace(known, &format!("[trust]\n{trust}\n"));
-        sides.said_by(&endpoint(&folder, &text), &ours, soap)
+        text.replace(known, &format!("[trust]\n{trust}\n"))
     };
-    for known in [
-        "pinned = [\"alice.cert.pem\"]",
-        "anchors = [\"ca.cert.pem\"]",
-        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=alice\"]",
-    ] {
-        assert_eq!(said(known), Ok(()), "{known}");
+    let authority = "anchors = [\"ca.cert.pem\"]";
+    let both = "anchors = [\"other.cert.pem\", \"ca.cert.pem\"]";
+    let alice = format!("{authority}\nsubjects = [\"CN=alice\"]");
+    let gateway = format!("{authority}\nsubjects = [\"CN=gateway\"]");
+    let pinned = "pinned = [\"alice.cert.pem\"]";
+    let elsewhere = "anchors = [\"other.cert.pem\"]";
+    let another = "pinned = [\"gateway.cert.pem\"]";
+    // A pinned certificate is no authority.
+    let no_authority = "pinned = [\"ca.cert.pem\"]";
+    let cases: [(&str, &[&str], &[&str]); 2] = [
+        (
+            authority,
+            &[authority, both, &alice, pinned],
+            &[elsewhere, &gateway, another, no_authority],
+        ),
+        // Nobody has looked for a path to the authority.
+        (pinned, &[pinned], &[elsewhere, authority, another]),
+    ];
+    let soap = SoapVersion::V11;
+    for (before, known, unknown) in cases {
+        let client = VOUCHED.client(&folder, "alice", &Made::default());
+        let sides = VOUCHED.between(client, endpoint(&folder, &file(before)));
+        let (ours, _) = sides.begun(soap);
+        let said = |trust: &str| sides.said_by(&endpoint(&folder, &file(trust)), &ours, soap);
+        for trust in known {
+            assert_eq!(said(trust), Ok(()), "{before}, then {trust}");
+        }
+        for trust in unknown {
+            let ended = said(trust);
+            let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
+            assert!(is_over, "{before}, then {trust}: {ended:?}");
+        }
     }
-    for unknown in [
-        "anchors = [\"ca.cert.pem\"]\nsubjects = [\"CN=gateway\"]",
-        "pinned = [\"gateway.cert.pem\"]",
-    ] {
-        let ended = said(unknown);
-        let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
-        assert!(is_over, "{unknown}: {ended:?}");
+}
+
+/// What another certificate signs in the name of the issuer begins nothing any more, and goes on
+/// with nothing.
+#[test]
+fn a_context_ends_with_the_trust_in_the_certificate_of_its_issuer() {
+    let folder = HELD.folder();
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+    let file = |keys: &str| {
+        let text = HELD.service_text("");
+        assert!(text.contains("pinned = [\"idp.cert.pem\"]"), "{text}");
+        text.replace("pinned = [\"idp.cert.pem\"]", keys)
+    };
+    let pinned = "pinned = [\"idp.cert.pem\"]";
+    let both = "pinned = [\"gateway.cert.pem\", \"idp.cert.pem\"]";
+    let authority = "anchors = [\"ca.cert.pem\"], subjects = [\"CN=idp\"]";
+    let elsewhere = "anchors = [\"other.cert.pem\"], subjects = [\"CN=idp\"]";
+    let somebody = "anchors = [\"ca.cert.pem\"], subjects = [\"CN=gateway\"]";
+    let another = "pinned = [\"gateway.cert.pem\"]";
+    let cases: [(&str, &[&str], &[&str]); 2] = [
+        (pinned, &[pinned, both], &[another, authority]),
+        (
+            authority,
+            &[authority, both],
+            &[another, elsewhere, somebody],
+        ),
+    ];
+    // A reader finds the authority of a certificate that the signature has.
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let key_info = format!(
+        "</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>",
+        base64::encode(idp.certificate().der())
+    );
+    let written = HELD.written("alice", &Made::default());
+    let with_certificate = written.replacen("</ds:SignatureValue>", &key_info, 1);
+    assert_ne!(with_certificate, written);
+    folder.write("alice.saml.xml", with_certificate);
+    let soap = SoapVersion::V11;
+    for (before, known, unknown) in cases {
+        let client = endpoint(&folder, &HELD.client_text());
+        let sides = HELD.between(client, endpoint(&folder, &file(before)));
+        let (ours, _) = sides.begun(soap);
+        let said = |keys: &str| sides.said_by(&endpoint(&folder, &file(keys)), &ours, soap);
+        for keys in known {
+            assert_eq!(said(keys), Ok(()), "{before}, then {keys}");
+        }
+        for keys in unknown {
+            let ended = said(keys);
+            let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
+            assert!(is_over, "{before}, then {keys}: {ended:?}");
+        }
     }
 }

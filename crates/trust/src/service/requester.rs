@@ -265,13 +265,16 @@ fn subject_of(
             let is_alone = certificates.all(|one| one.der() == attester.der())
                 && evidence.user.is_none()
                 && evidence.kerberos_client().is_none();
-            Some(is_alone.then(|| Attester::of(attester))?)
+            // All of them have the one certificate then.
+            let root = evidence.signatures.iter().find_map(|one| one.root)?;
+            Some(is_alone.then(|| Attester::of(attester, root))?)
         }
         _ => return None,
     };
     let assertion = &shown.assertion;
     Some(AssertedOwner {
         issuer: assertion.issuer.clone(),
+        signed_by: shown.signed_by.clone(),
         subject: assertion.subject.clone(),
         id: assertion.id.clone(),
         ends: shown.ends,

@@ -108,7 +108,7 @@ impl InnerVerification {
         refuse_retired(&self.retirements, used, now)?;
         let mut scratch = Scratch::default();
         let unreadable = |problem: &str| self.refused(format!("its `ds:KeyInfo`: {problem}"));
-        let signer = enveloped::check_signer(
+        let (signer, _) = enveloped::check_signer(
             document,
             &signature,
             &self.trust,

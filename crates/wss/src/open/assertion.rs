@@ -161,7 +161,8 @@ impl Opening<'_> {
             reference: "an assertion that was not accepted".to_owned(),
         };
         let accepted = self.evidence.assertion.as_ref();
-        let accepted = accepted.filter(|accepted| accepted.node == node && accepted.is_signed);
+        let accepted =
+            accepted.filter(|accepted| accepted.node == node && accepted.signed_by.is_some());
         let AssertionEvidence { assertion, .. } = accepted.ok_or_else(not_found)?;
         let (key, certificate) = match assertion.holder_key(policy)? {
             // It would stand for the certificate that is demanded beside the assertion.
@@ -186,6 +187,7 @@ impl Opening<'_> {
                 subject: assertion.subject.value.clone(),
                 certificate,
             },
+            root: None,
             token: is_item.then_some(node),
             info: (!is_item).then_some(info),
             by_name: false,
@@ -220,7 +222,7 @@ impl Comparison<'_, '_> {
         };
         let signatures = self.evidence.signatures.iter();
         let presented = Presentation {
-            is_signed: found.is_signed,
+            is_signed: found.signed_by.is_some(),
             signatures: signatures
                 .map(|one| self.presented(one, found.node))
                 .collect(),

@@ -17,6 +17,8 @@ pub(super) enum Key {
 pub(super) struct Found {
     pub(super) key: Key,
     pub(super) signer: Signer,
+    /// SHA-256 of the certificate of the trust rules that vouches for the signer's.
+    pub(super) root: Option<[u8; 32]>,
     pub(super) token: Option<NodeId>,
     /// Whether the token was found by a name that it has, and by no reference to it.
     pub(super) by_name: bool,

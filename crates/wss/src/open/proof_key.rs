@@ -23,7 +23,7 @@ impl Opening<'_> {
     pub(super) fn read_proof_key(&mut self) -> Result<(), Rejected> {
         let demands = self.message.demands();
         let accepted = self.evidence.assertion.as_ref();
-        let accepted = accepted.filter(|accepted| accepted.is_signed);
+        let accepted = accepted.filter(|accepted| accepted.signed_by.is_some());
         let (true, Some(policy), Some(accepted)) =
             (demands.proves_by_key, demands.assertion(), accepted)
         else {

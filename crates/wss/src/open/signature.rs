@@ -153,6 +153,7 @@ impl Opening<'_> {
             covers_certificate,
             value: signature.value,
             token: token.or(found.info),
+            root: found.root,
             step,
             partner,
             digests: kept_digests,

@@ -40,6 +40,7 @@ impl Keyring {
             return Ok(Found {
                 key: Key::Secret(resolved.key),
                 signer: resolved.holder,
+                root: None,
                 token: resolved.token,
                 by_name: false,
                 info: None,
@@ -50,9 +51,10 @@ impl Keyring {
             .ok_or_else(|| no_key("a signature without `ds:KeyInfo`"))?;
         let locator = KeyLocator::read(message.element(info))?;
         let chain = message.certificate(&locator)?;
-        let found = Found {
+        let mut found = Found {
             key: Key::Public(chain.certificate.public_key().clone()),
             signer: Signer::Certificate(chain.certificate.clone()),
+            root: None,
             token: chain.token,
             by_name: chain.by_name,
             info: chain.inside.then_some(info),
@@ -81,12 +83,12 @@ impl Keyring {
             .trust
             .as_ref()
             .ok_or_else(|| no_key("a trust anchor"))?;
-        let trusted = trust.check(&chain.certificate, &chain.intermediates, message.now);
+        let trusted = trust.root_of(&chain.certificate, &chain.intermediates, message.now);
         observer.found(&message.envelope, || Event::Trust {
             certificate: &chain.certificate,
             refused: trusted.as_ref().err(),
         });
-        trusted?;
+        found.root = Some(trusted?);
         if let Some(token) = chain.token {
             self.note_use(token, item);
         }

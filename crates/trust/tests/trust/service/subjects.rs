@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use soapstone_trust::{Refusal, Requester, TRANSIENT_NAMES};
 use soapstone_wss::{
-    AssertedOwner, AssertionAttribute, Attester, ContextOwner, NameIdentifier, SecurityContext,
+    AssertedOwner, AssertionAttribute, Attester, ContextOwner, KnownCertificate, NameIdentifier,
+    SecurityContext,
 };
 
 use super::{about, not_proven};
@@ -17,6 +18,7 @@ fn asserted(issuer: &str, ends: i64, change: impl FnOnce(&mut AssertedOwner)) ->
     subject.value = "alice".to_owned();
     let mut owner = AssertedOwner {
         issuer: issuer.to_owned(),
+        signed_by: None,
         subject,
         id: "_a1".to_owned(),
         ends: after(ends),
@@ -30,9 +32,12 @@ fn asserted(issuer: &str, ends: i64, change: impl FnOnce(&mut AssertedOwner)) ->
 /// Somebody who vouches, with a certificate that ends then.
 fn vouching(thumbprint: u8, ends: i64) -> Option<Attester> {
     Some(Attester {
-        thumbprint: [thumbprint; 32],
-        subject: "CN=gateway".to_owned(),
-        issuer: "CN=ca".to_owned(),
+        certificate: KnownCertificate {
+            thumbprint: [thumbprint; 32],
+            root: [9; 32],
+            subject: "CN=gateway".to_owned(),
+            issuer: "CN=ca".to_owned(),
+        },
         ends: after(ends),
     })
 }

@@ -27,8 +27,9 @@ pub struct AssertionIssuer {
 
 /// What is known of an assertion whose issuer was judged.
 pub(crate) struct Judged {
-    /// The certificate by which its issuer signed it. None: somebody has to vouch for it.
-    pub(crate) signer: Option<Certificate>,
+    /// The certificate by which its issuer signed it, with the SHA-256 of the certificate of the
+    /// rules that vouches for it. None: somebody has to vouch for the assertion.
+    pub(crate) signer: Option<(Certificate, [u8; 32])>,
     /// Short names of the weak algorithms that it was signed with.
     pub(crate) weak: Vec<&'static str>,
 }

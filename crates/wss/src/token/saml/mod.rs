@@ -50,6 +50,7 @@ use super::kind::{Claim, GivenKey, Kind, Proving};
 use crate::envelope::expanded_name;
 use crate::evidence::AssertionEvidence;
 use crate::key_locator::KeyLocator;
+use crate::known_certificate::KnownCertificate;
 use crate::marks;
 use crate::names::{SAML11, SAML11_ID, SAML20, SAML20_ID};
 use crate::operation::Operation;
@@ -144,14 +145,17 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
     if let Some((key, until, end)) = assertion.use_mark(policy) {
         with.marks.extend(marks::ending((until, end), [key]));
     }
-    let is_signed = judged.signer.is_some();
-    assertion.signer = judged.signer;
+    let signer = judged.signer;
+    let signed_by = signer
+        .as_ref()
+        .map(|(signer, root)| KnownCertificate::new(signer, *root));
+    assertion.signer = signer.map(|(signer, _)| signer);
     with.evidence.assertion = Some(AssertionEvidence {
         ends: assertion.end(policy),
         node: with.token,
         elsewhere: None,
         assertion,
-        is_signed,
+        signed_by,
         confirmed: None,
         held_by_connection: false,
     });

@@ -39,7 +39,8 @@ impl Assertion {
         assertion.check_life(policy, now)?;
         assertion.check_confirmable(policy, now)?;
         let judged = assertion.check_issuer(element.document(), issuers, policy, now)?;
-        assertion.signer = Some(judged.signer.ok_or(Rejected::AssertionUnsigned)?);
+        let (signer, _) = judged.signer.ok_or(Rejected::AssertionUnsigned)?;
+        assertion.signer = Some(signer);
         Ok(assertion)
     }
 
