@@ -291,10 +291,11 @@ impl OutboundContext {
                 );
                 let failed = Arc::new(failed);
                 let now = Instant::now().into_std();
-                // What we lack ourselves says nothing about the peer.
+                // What we lack ourselves says nothing about the peer, nor does a token service.
                 match &*failed {
                     Failed::Unsecured(_) => self.securing.failed(Arc::clone(&failed), now),
-                    Failed::Busy => {}
+                    // The token service has pauses of its own.
+                    Failed::Busy | Failed::Token(_) => {}
                     _ => {
                         breaker.failed(Arc::clone(&failed), now);
                         self.securing.succeeded();

@@ -10,6 +10,9 @@ use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, 
 use soapstone::trust::Operation;
 use soapstone::wss::{KerberosSession, SecureError, SecurityContext, SoapVersion};
 
+use crate::issued::entries::Granted;
+use crate::issued::failed as token;
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
@@ -27,6 +30,8 @@ pub(crate) struct Handshaker {
     pub(crate) errand: Errand,
     /// The backend's.
     pub(crate) url: String,
+    /// The assertions that begin conversations, where a token service makes these.
+    pub(crate) tokens: Option<Arc<IssuedTokens>>,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -34,6 +39,7 @@ pub(crate) struct Handshaker {
 pub(super) struct Renewal {
     context: Arc<SecurityContext>,
     session: Option<KerberosSession>,
+    token: Option<Arc<Granted>>,
 }
 
 /// Why there is no context.
@@ -55,6 +61,8 @@ pub(crate) enum Failed {
     },
     /// This side cannot secure the request now: the KDC is away, or what holds the key.
     Unsecured(SecureError),
+    /// There is no assertion to begin with.
+    Token(Arc<token::Failed>),
     /// The gateway has too much to do.
     Busy,
     /// It was not finished in time, or the gateway ends.
@@ -69,6 +77,7 @@ impl Failed {
             Self::Answer { .. } => "handshake-answer",
             Self::Handshake { .. } => "handshake-refused",
             Self::Unsecured(_) => "handshake-not-secured",
+            Self::Token(failed) => failed.name(),
             Self::Busy => "handshake-busy",
             Self::Unfinished => "handshake-unfinished",
         }
@@ -77,13 +86,17 @@ impl Failed {
     /// Whether the gateway itself has too much to do, or lacks something for now: the backend was
     /// not asked.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy | Self::Unsecured(_))
+        match self {
+            Self::Token(failed) => failed.is_busy(),
+            _ => matches!(self, Self::Busy | Self::Unsecured(_)),
+        }
     }
 
     /// Whether something was slow rather than wrong.
     pub(crate) fn is_timeout(&self) -> bool {
         match self {
             Self::Backend(error) => error.is_timeout(),
+            Self::Token(failed) => failed.is_timeout(),
             _ => matches!(self, Self::Unfinished),
         }
     }
@@ -108,6 +121,7 @@ impl fmt::Display for Failed {
                 out,
                 "no conversation with the backend: the request for a context cannot be secured now: {error}"
             ),
+            Self::Token(failed) => write!(out, "no conversation with the backend: {failed}"),
             Self::Busy => {
                 out.write_str("no conversation with the backend: the crypto workers are busy")
             }
@@ -147,12 +161,22 @@ impl Handshaker {
         &self,
         context: &Arc<SecurityContext>,
     ) -> Result<Renewal, Failed> {
+        let token = self.token().await?;
         let asked = Arc::clone(&self.endpoint);
         let session = self.work(move |desk| async move { session(&asked, &desk).await });
         Ok(Renewal {
             context: Arc::clone(context),
             session: session.await?,
+            token,
         })
+    }
+
+    /// The assertion to begin with, asked for where it is not at hand.
+    async fn token(&self) -> Result<Option<Arc<Granted>>, Failed> {
+        let Some(tokens) = &self.tokens else {
+            return Ok(None);
+        };
+        tokens.obtain(None).await.map(Some).map_err(Failed::Token)
     }
 
     /// One request for a context, or for a renewal, and its answer.
@@ -162,15 +186,24 @@ impl Handshaker {
         renewal: Option<Renewal>,
     ) -> Result<SecurityContext, Failed> {
         let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
+        let token = match &renewal {
+            Some(renewal) => renewal.token.clone(),
+            None => self.token().await?,
+        };
         let mut handshake = self
             .work(move |desk| async move {
                 let (renewed, session) = match renewal {
-                    Some(Renewal { context, session }) => (Some(context), session),
+                    Some(Renewal {
+                        context, session, ..
+                    }) => (Some(context), session),
                     None => (None, session(&asked, &desk).await?),
                 };
                 let buffers = &mut desk.workspace().buffers();
                 let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                let handshakes = handshakes(&asked)?.with_session(session.as_ref());
+                let token = token.as_deref().map(|granted| &granted.assertion);
+                let handshakes = handshakes(&asked)?
+                    .with_session(session.as_ref())
+                    .with_assertion(token);
                 let begun = match renewed {
                     Some(context) => handshakes.renew(&context, &url, version, &mut call),
                     None => handshakes.begin(&url, version, &mut call),
@@ -196,6 +229,9 @@ impl Handshaker {
         for as_bootstrap in [false, true] {
             let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
             let ending = Arc::clone(context);
+            // Nobody is asked for one now: it may be the end of the gateway.
+            let tokens = self.tokens.as_ref().filter(|_| as_bootstrap);
+            let token = tokens.and_then(|tokens| tokens.at_hand(None));
             let made = self
                 .work(move |desk| async move {
                     let session = match as_bootstrap {
@@ -204,7 +240,10 @@ impl Handshaker {
                     };
                     let buffers = &mut desk.workspace().buffers();
                     let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                    let handshakes = handshakes(&asked)?.with_session(session.as_ref());
+                    let token = token.as_deref().map(|granted| &granted.assertion);
+                    let handshakes = handshakes(&asked)?
+                        .with_session(session.as_ref())
+                        .with_assertion(token);
                     let made = handshakes.cancel(&ending, as_bootstrap, &url, version, &mut call);
                     made.map_err(|error| HandshakeError::Unsecurable(error).into())
                 })

@@ -44,7 +44,9 @@ pub(super) fn failure_in(failed: &handshake::Failed) -> Option<Failed> {
         handshake::Failed::Answer { .. } => Some(Failed::Broken),
         handshake::Failed::Handshake { .. } => Some(Failed::Unproven),
         handshake::Failed::Unfinished => Some(Failed::Late),
-        handshake::Failed::Unsecured(_) | handshake::Failed::Busy => None,
+        handshake::Failed::Unsecured(_) | handshake::Failed::Token(_) | handshake::Failed::Busy => {
+            None
+        }
     }
 }
 

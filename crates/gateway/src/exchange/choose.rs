@@ -159,7 +159,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             None => return Err(Unready::NeedsContext { upstream, attempt }),
         },
     };
-    let token = match &upstream.tokens {
+    let token = match upstream.tokens_of_requests() {
         None => None,
         Some(tokens) => {
             let user = user_of(&upstream, tokens, &opened.octets).ok();
@@ -249,7 +249,7 @@ pub(super) async fn after_handshake(
         if let Some(clock) = &upstream.device_clock {
             clock.wait().await;
         }
-        let shown = match (&upstream.conversation, &upstream.tokens) {
+        let shown = match (&upstream.conversation, upstream.tokens_of_requests()) {
             (Some(conversation), _) => context_of(reporter, conversation, version).await,
             (None, Some(tokens)) => {
                 let shown = token_of(reporter, &upstream, tokens, octets).await;

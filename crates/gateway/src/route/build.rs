@@ -402,6 +402,7 @@ impl Builder<'_> {
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
         let (endpoint, tokens) = facing.map(|it| (it.endpoint, it.tokens)).unzip();
+        let tokens = tokens.flatten();
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(place, tls, spec.timeouts, memory, self.limit)?;
         upstream.backend.tells(&self.resources.changes);
@@ -420,12 +421,13 @@ impl Builder<'_> {
                 endpoint: Arc::clone(endpoint),
                 errand: upstream.errand.clone(),
                 url: place.0.to_string(),
+                tokens: tokens.clone(),
                 metrics: Arc::clone(metrics),
             };
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
         });
         upstream.endpoint = endpoint;
-        upstream.tokens = tokens.flatten();
+        upstream.tokens = tokens;
         Some(Arc::new(upstream))
     }
 

@@ -33,7 +33,8 @@ pub(crate) struct Upstream {
     pub(crate) endpoint: Option<Arc<OutboundEndpoint>>,
     /// The conversation with the backend, where the endpoint begins one.
     pub(crate) conversation: Option<Arc<OutboundContext>>,
-    /// The assertions that requests show to it, where a token service makes these.
+    /// The assertions that requests show to it, or those that begin conversations with it, where
+    /// a token service makes these.
     pub(crate) tokens: Option<Arc<IssuedTokens>>,
     /// What asks it for its clock, where it is a device that is asked.
     pub(crate) device_clock: Option<Arc<DeviceClock>>,
@@ -95,6 +96,12 @@ impl Upstream {
             tokens: None,
             device_clock: None,
         })
+    }
+
+    /// The assertions that each request shows to it.
+    pub(crate) fn tokens_of_requests(&self) -> Option<&Arc<IssuedTokens>> {
+        // In conversations, handshakes alone show one.
+        self.tokens.as_ref().filter(|_| self.conversation.is_none())
     }
 
     /// Whether packages pass its endpoint, if it has one.

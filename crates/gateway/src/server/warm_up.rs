@@ -346,7 +346,8 @@ impl Warming {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
             }
-            if let Some(tokens) = upstream.tokens.as_ref().filter(|it| !it.are_for_users()) {
+            let tokens = upstream.tokens_of_requests();
+            if let Some(tokens) = tokens.filter(|it| !it.are_for_users()) {
                 let obtained = tokens.obtain(None).await;
                 token = Some(obtained.map_err(|failed| Failure::Other(failed.to_string()))?);
             }

@@ -52,9 +52,12 @@ impl Compiler<'_> {
                 "leave it out",
             ),
             (
-                self.config.token_service.is_some(),
-                "assertions of a token service that begin conversations are not supported",
-                "name a file: saml = { assertion = \"assertion.xml\", … }",
+                self.config
+                    .token_service
+                    .as_ref()
+                    .is_some_and(|service| service.user.is_some()),
+                "a conversation is that of all requests, and `user` asks the token service for each user",
+                "leave `user` out",
             ),
             (
                 bootstrap.username().is_some(),

@@ -8,8 +8,9 @@ use soapstone_trust::{
     AppliesTo, PendingCancel, PendingIssue, TrustError, TrustFaultCode, TrustRequest,
 };
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, Envelope, FaultCode, KerberosSession, OutboundPlan,
-    Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
+    ContextOwner, ConversationVersion, Envelope, FaultCode, IssuedAssertion, KerberosSession,
+    OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext, SoapVersion,
+    Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -33,6 +34,8 @@ pub struct Handshake {
     pub action: String,
     receipt: Receipt,
     pending: PendingIssue,
+    /// The end of the assertion that a token service made for it.
+    assertion_ends: Option<Timestamp>,
 }
 
 /// Why a handshake gave no context.
@@ -76,6 +79,7 @@ pub struct Handshakes<'e, P> {
     endpoint: &'e Endpoint<P>,
     conversation: &'e Conversation,
     kerberos: Option<&'e KerberosSession>,
+    assertion: Option<&'e IssuedAssertion>,
 }
 
 impl<P> Clone for Handshakes<'_, P> {
@@ -94,6 +98,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             endpoint: self,
             conversation,
             kerberos: None,
+            assertion: None,
         })
     }
 }
@@ -105,6 +110,13 @@ impl<'e, P> Handshakes<'e, P> {
     #[must_use]
     pub fn with_session(self, kerberos: Option<&'e KerberosSession>) -> Self {
         Self { kerberos, ..self }
+    }
+
+    /// The same with the assertion that a token service made for the next request, where one
+    /// makes those that begin conversations.
+    #[must_use]
+    pub fn with_assertion(self, assertion: Option<&'e IssuedAssertion>) -> Self {
+        Self { assertion, ..self }
     }
 
     /// Whether a Kerberos token begins conversations.
@@ -171,6 +183,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
             action: request.action,
             receipt: secured.receipt,
             pending,
+            assertion_ends: self.assertion.map(|assertion| assertion.ends),
         })
     }
 
@@ -231,7 +244,10 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
     ) -> Result<SecurityContext, HandshakeError> {
         let now = self.endpoint.clock(now);
         let Handshake {
-            receipt, pending, ..
+            receipt,
+            pending,
+            assertion_ends,
+            ..
         } = handshake;
         let ticket_ends = receipt.kerberos.as_ref().map(|session| session.expires);
         let verified = self.verified_answer(workspace, receipt, answer, now).await;
@@ -244,10 +260,8 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         verified.finish(&mut workspace.buffers());
         let mut context = granted.map_err(HandshakeError::Trust)?;
         // Whatever the service says of its end.
-        for ends in [ticket_ends, self.conversation.assertion_end]
-            .into_iter()
-            .flatten()
-        {
+        let ends = [ticket_ends, assertion_ends, self.conversation.assertion_end];
+        for ends in ends.into_iter().flatten() {
             context.expires = context.expires.min(ends);
         }
         Ok(context)
@@ -321,7 +335,11 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
             }
             _ => None,
         };
+        let assertion = self
+            .assertion
+            .filter(|_| plan.policy().assertion().is_some());
         let outgoing = Outgoing {
+            assertion: assertion.map(|assertion| &assertion.token),
             clock: self.endpoint.peer_clock(),
             kerberos: begun.as_ref().or(self.kerberos),
             ..outgoing

@@ -196,6 +196,9 @@ impl Compiler<'_> {
         let conversation = exchanges
             .first()
             .and_then(|exchange| exchange.conversation.clone());
+        let mut issued = exchanges
+            .iter()
+            .find_map(|exchange| exchange.issued.clone());
         let bootstrap = match conversation {
             None => None,
             Some(conversation) => {
@@ -207,6 +210,7 @@ impl Compiler<'_> {
                     );
                     return None;
                 };
+                issued = issued.or(bootstrap.issued);
                 Some(Bootstrap {
                     request: self.settled(bootstrap.request),
                     response: self.settled(bootstrap.response),
@@ -224,9 +228,6 @@ impl Compiler<'_> {
         } else {
             BY_OPERATION
         };
-        let issued = exchanges
-            .iter()
-            .find_map(|exchange| exchange.issued.clone());
         let exchanges = exchanges.into_iter().map(|exchange| {
             let response = self.settled(exchange.response);
             Exchange {

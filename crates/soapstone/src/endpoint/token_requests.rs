@@ -45,7 +45,18 @@ impl Compiler<'_> {
             return None;
         }
         let requests = agreed.exchanges.iter().map(|exchange| &exchange.request);
-        let request = requests.clone().find(|it| it.assertion().is_some())?;
+        let of_messages = requests.clone().find(|it| it.assertion().is_some());
+        let first = agreed.bootstrap.as_ref().map(|it| &it.request);
+        let first = first.filter(|it| it.assertion().is_some());
+        if let (Some(_), Some(_)) = (of_messages, first) {
+            self.report_with_hint(
+                config.place,
+                "the assertion of a token service begins conversations, and their messages want one as well",
+                "name a file: saml = { assertion = \"assertion.xml\", … }",
+            );
+            return None;
+        }
+        let request = of_messages.or(first)?;
         let endpoint = self.endpoint_of_service(config)?;
         let issued = agreed.issued.as_ref();
         let rules = self.token_rules_of(config, &endpoint, request, issued)?;

@@ -6,8 +6,11 @@ use jiff::Timestamp;
 use soapstone::cancellations::cancel;
 use soapstone::crypto::base64;
 use soapstone::endpoint::Call;
-use soapstone::wss::{Rejected, SoapVersion};
-use soapstone::xml::Buffers;
+use soapstone::wss::{
+    AssertionPolicy, ConfirmationMethod, IssuedAssertion, Rejected, SamlVersion, SoapVersion,
+    WantedAssertion, WantedHolder,
+};
+use soapstone::xml::{Buffers, Document, ParseOptions};
 use soapstone::{Arrived, Service};
 use soapstone_testkit::assertion::{ID, ISSUER, Made};
 use soapstone_testkit::keys;
@@ -233,4 +236,44 @@ fn a_context_ends_with_the_trust_in_the_certificate_of_its_issuer() {
             assert!(is_over, "{before}, then {keys}: {ended:?}");
         }
     }
+}
+
+/// The assertion of a token service is that of its request, and ends before the service says so.
+#[test]
+fn a_context_ends_for_its_client_with_the_assertion_that_a_token_service_made() {
+    let folder = HELD.folder();
+    let sides = HELD.sides(&folder, &Made::default(), "");
+    let made = Made {
+        id: "_issued",
+        ..Made::default()
+    };
+    let text = HELD.written("alice", &made).into_bytes();
+    let document = Document::parse(text, &ParseOptions::default(), &mut Buffers::default());
+    let document = document.expect("a document");
+    let alice = keys::identity("CN=alice", keys::RSA);
+    let policy = AssertionPolicy {
+        methods: vec![ConfirmationMethod::HolderOfKey],
+        audiences: vec!["https://service.example".to_owned()],
+        ..AssertionPolicy::default()
+    };
+    let wanted = WantedAssertion {
+        version: SamlVersion::V20,
+        holder: WantedHolder::Public(alice.certificate().public_key()),
+        issuers: &[],
+        policy: &policy,
+    };
+    let now = Timestamp::now();
+    let issued = IssuedAssertion::judge(document.root(), wanted, now);
+    let mut issued = issued.expect("what was wanted");
+    issued.ends = now + jiff::SignedDuration::from_secs(60);
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(now, &mut buffers);
+    let handshakes = sides.client.handshakes().expect("it has conversations");
+    let handshakes = handshakes.with_assertion(Some(&issued));
+    let asked = handshakes.begin(HELD.to(), SoapVersion::V11, &mut call);
+    let ours = sides.concluded(&sides.client, asked.expect("a request"));
+    assert_eq!(ours.expires, issued.ends);
+    let theirs = sides.contexts.contexts().pop().expect("a context");
+    assert_eq!(owner_of(&theirs).id, "_issued");
+    assert!(theirs.expires > ours.expires);
 }

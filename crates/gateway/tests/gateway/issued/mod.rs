@@ -1,6 +1,7 @@
 //! Assertions that a token service makes: asked for, kept, renewed, and refused where they are not
 //! what was asked for.
 
+mod conversations;
 mod files;
 mod judged;
 mod named;
