@@ -135,6 +135,8 @@ fn tokens_of_others() -> Vec<(&'static str, String)> {
         )
     };
     let holder = format!("<sp:InitiatorToken>{saml}</sp:InitiatorToken>");
+    let issued_key = issued("PublicKey");
+    let issued_key = format!("<sp:InitiatorToken>{issued_key}</sp:InitiatorToken>");
     let vouched = format!("<sp:SignedSupportingTokens>{saml}</sp:SignedSupportingTokens>");
     vec![
         ("holder", asymmetric(&holder, "")),
@@ -147,6 +149,7 @@ fn tokens_of_others() -> Vec<(&'static str, String)> {
         ),
         ("bearer", transport(&saml)),
         ("issued", transport(&issued("Bearer"))),
+        ("issued-key", asymmetric(&issued_key, "")),
         ("proof", symmetric(&issued("SymmetricKey"))),
         ("ticket", symmetric(&kerberos)),
     ]
@@ -183,7 +186,7 @@ fn tokens_that_somebody_else_makes_are_to_be_filled_in() {
             assert!(!text.contains("evil.example"), "{name}: {text}");
         }
         let confirmation = match name {
-            "holder" | "proof" => "[\"holder-of-key\"]",
+            "holder" | "issued-key" | "proof" => "[\"holder-of-key\"]",
             "vouched" => "[\"sender-vouches\"]",
             "ticket" => continue,
             _ => "[\"bearer\"]",
@@ -195,34 +198,131 @@ fn tokens_that_somebody_else_makes_are_to_be_filled_in() {
     }
 }
 
-/// A conversation that begins with the assertion of a holder: an assertion stands in for one of the
-/// issuer's, and both gateways run with it as it stands.
-#[test]
-fn a_conversation_that_an_assertion_begins_runs_as_it_is_written() {
-    let folder = Folder::new();
-    let (_services, backend) = services(&folder);
-    let (_, holder) = tokens_of_others().swap_remove(0);
+/// A policy whose conversations begin by this one.
+fn conversing(bootstrap: &str) -> String {
     let (begin, end) = ("<wsp:Policy>", "</wsp:Policy>");
-    let conversation = format!(
+    format!(
         "{begin}<sp:SymmetricBinding>{begin}<sp:ProtectionToken>{begin}<sp:SecureConversationToken sp:IncludeToken='{SP}/IncludeToken/AlwaysToRecipient'>\
-         {begin}<sp:RequireDerivedKeys/><sp:BootstrapPolicy>{holder}</sp:BootstrapPolicy>{end}</sp:SecureConversationToken>{end}\
+         {begin}<sp:RequireDerivedKeys/><sp:BootstrapPolicy>{bootstrap}</sp:BootstrapPolicy>{end}</sp:SecureConversationToken>{end}\
          </sp:ProtectionToken>{}<sp:IncludeTimestamp/>{end}</sp:SymmetricBinding>{PARTS}{end}",
         suite("Basic256"),
-    );
-    folder.write("books.wsdl", books(&backend, &conversation));
-    let (client_port, places) = places();
-    let said = folder
-        .run(&format!("init held --wsdl books.wsdl {places}"))
-        .succeeds();
-    assert!(said.text().contains("client.saml.xml"), "{}", said.text());
-    let text = folder.read("held/client-gateway.toml");
-    assert!(!text.contains("from_request"), "{text}");
-    assert!(text.contains("# FILL IN: client.saml.xml"), "{text}");
-    for file in ["gateway.toml", "client-gateway.toml"] {
-        let words = format!("gateway --config held/{file} --check");
-        folder.run(&words).succeeds();
+    )
+}
+
+/// Conversations that begin with an assertion, however it is confirmed: one stands in for one of
+/// the issuer's, and both gateways run with it as it stands.
+#[test]
+fn conversations_that_assertions_begin_run_as_they_are_written() {
+    let folder = Folder::new();
+    let (_services, backend) = services(&folder);
+    for (name, bootstrap) in tokens_of_others() {
+        if !["holder", "vouched", "bearer"].contains(&name) {
+            continue;
+        }
+        folder.write("books.wsdl", books(&backend, &conversing(&bootstrap)));
+        let (client_port, places) = places();
+        let said = folder
+            .run(&format!("init {name} --wsdl books.wsdl {places}"))
+            .succeeds();
+        assert!(said.text().contains("client.saml.xml"), "{}", said.text());
+        let text = folder.read(&format!("{name}/client-gateway.toml"));
+        assert!(!text.contains("from_request"), "{name}: {text}");
+        assert!(
+            text.contains("# FILL IN: client.saml.xml"),
+            "{name}: {text}"
+        );
+        for file in ["gateway.toml", "client-gateway.toml"] {
+            let words = format!("gateway --config {name}/{file} --check");
+            folder.run(&words).succeeds();
+        }
+        runs(&folder, name, client_port);
     }
-    runs(&folder, "held", client_port);
+}
+
+/// The request to try brings an assertion that stands in for one of the issuer's.
+#[test]
+fn requests_that_bring_an_assertion_run_as_they_are_written() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new();
+    let (_services, backend) = services(&folder);
+    for (name, policy) in tokens_of_others() {
+        if !["holder", "vouched", "bearer"].contains(&name) {
+            continue;
+        }
+        // The older version has its signature elsewhere.
+        for (version, token) in [("20", "WssSamlV20Token11"), ("11", "WssSamlV11Token11")] {
+            let name = format!("{name}{version}");
+            let policy = policy.replace("WssSamlV20Token11", token);
+            folder.write("books.wsdl", books(&backend, &policy));
+            let (client_port, places) = places();
+            let said = folder
+                .run(&format!("init {name} --wsdl books.wsdl {places}"))
+                .succeeds();
+            let line = "made from the schema, with an assertion of issuer.key.pem";
+            assert!(said.text().contains(line), "{}", said.text());
+            // Whoever reads the assertion of a bearer is its subject.
+            let file = folder.path(&format!("{name}/request.xml"));
+            let about = file.metadata().expect("it is there");
+            assert_eq!(about.permissions().mode() & 0o077, 0, "{name}");
+            runs(&folder, &name, client_port);
+        }
+    }
+}
+
+/// The token service that the file of a client is to name.
+fn token_service(folder: &Folder, name: &str) -> (Server, String) {
+    let port = free_port();
+    let key =
+        |owner: &str| format!("key = \"{owner}.key.pem\", certificate = \"{owner}.cert.pem\"");
+    let text = format!(
+        "listen = \"127.0.0.1:{port}\"\n[tls]\ncertificate = \"service.cert.pem\"\nkey = \"service.key.pem\"\n\
+         [[routes]]\npath = \"/issue\"\n[routes.inbound]\nidentity = {{ {issuer} }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=client\"] }}\nsecurity = {{ mechanism = \"sign\" }}\n\
+         [routes.sts]\nissuer = \"https://issuer.example\"\nidentity = {{ {issuer} }}\n\
+         key_types = [\"bearer\", \"public-key\", \"symmetric-key\"]\n\
+         services = [{{ address = \"https://service.example\", certificate = \"service.cert.pem\", suite = \"Basic256\" }}]\n",
+        issuer = key("issuer")
+    );
+    folder.write(&format!("{name}/sts.toml"), text);
+    let words = format!("gateway --config {name}/sts.toml");
+    let server = Server::start(folder, &words, "gateway at");
+    (server, format!("https://127.0.0.1:{port}/issue"))
+}
+
+/// Filled in with the address of a token service alone, the files run: each request has its
+/// assertion, or a conversation begins with it.
+#[test]
+fn issued_assertions_run_with_their_token_service() {
+    let folder = Folder::new();
+    let (_services, backend) = services(&folder);
+    for (name, policy) in tokens_of_others() {
+        if !["issued", "issued-key", "proof"].contains(&name) {
+            continue;
+        }
+        let forms = [
+            (name.to_owned(), policy.clone()),
+            (format!("{name}-begins"), conversing(&policy)),
+        ];
+        for (name, policy) in &forms {
+            folder.write("books.wsdl", books(&backend, policy));
+            let (client_port, places) = places();
+            let init = format!("init {name} --wsdl books.wsdl {places}");
+            folder.run(&init).succeeds();
+            for file in ["gateway.toml", "client-gateway.toml"] {
+                let words = format!("gateway --config {name}/{file} --check");
+                folder.run(&words).succeeds();
+            }
+            let (_issuer, url) = token_service(&folder, name);
+            let file = format!("{name}/client-gateway.toml");
+            let text = folder.read(&file);
+            let unfilled = "url = \"https://issuer.example/issue\"";
+            assert!(text.contains(unfilled), "{text}");
+            let filled = format!("url = \"{url}\"\ntls = {{ ca = [\"ca.cert.pem\"] }}");
+            folder.write(&file, text.replace(unfilled, &filled));
+            runs(&folder, name, client_port);
+        }
+    }
 }
 
 #[track_caller]

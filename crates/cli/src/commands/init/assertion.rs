@@ -1,18 +1,22 @@
-//! An assertion that stands in for one of the issuer's, where conversations begin with it.
+//! An assertion that stands in for one of the issuer's: in a file, or in the request to try.
 //!
 //! The rule kept here: it is made as our token service makes assertions, of the keys of the folder.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use soapstone::crypto::{DigestAlgorithm, Identity, SignatureAlgorithm};
+use soapstone::crypto::{DigestAlgorithm, Identity, SignatureAlgorithm, digest};
 use soapstone::trust::{
     AssertionRules, KeyType, Records, Requester, SecurityTokenService, ServiceRules, TargetService,
     TrustVersion,
 };
-use soapstone::wss::{AssertionPolicy, ContextOwner, SamlVersion};
-use soapstone::xml::{Buffers, Document, ParseOptions};
+use soapstone::wss::{AssertionPolicy, ConfirmationMethod, ContextOwner, SamlVersion};
+use soapstone::xml::{Buffers, Canonicalization, Document, ParseOptions};
+use soapstone::xmlsec::write::{
+    Apex, ReferenceParts, SignedInfoWriter, TransformParts, signature, x509_certificates,
+};
 
+use super::foreign::Shown;
 use crate::failure::Failure;
 
 /// How long it holds: whoever tries the files tries them today.
@@ -22,15 +26,20 @@ const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 const NAME: &str = "https://issuer.example";
 const SERVICE: &str = "https://service.example";
 
-/// An assertion about the holder of a key, or about a user without one.
+const SIGNATURE: SignatureAlgorithm = SignatureAlgorithm::RsaSha256;
+const DIGEST: DigestAlgorithm = DigestAlgorithm::Sha256;
+
+/// An assertion about the client, or about a user who has no key.
 pub(super) fn stand_in(
     issuer: Identity,
-    holder: Option<&Identity>,
+    client: Option<&Identity>,
+    shown: Shown,
     version: SamlVersion,
-) -> Result<Vec<u8>, Failure> {
-    let key_type = match holder {
-        Some(_) => KeyType::PublicKey,
-        None => KeyType::Bearer,
+) -> Result<String, Failure> {
+    let holder = client.filter(|_| shown == Shown::Held);
+    let key_type = match shown {
+        Shown::Borne | Shown::Vouched => KeyType::Bearer,
+        Shown::Held => KeyType::PublicKey,
     };
     let wst = TrustVersion::V13.namespace();
     let request = format!(
@@ -55,34 +64,18 @@ pub(super) fn stand_in(
         mixed: false,
         idle: false,
     };
-    let failed = |problem: String| Failure::new(format!("no assertion could be made: {problem}"));
     let document = Document::parse(
         request.into_bytes(),
         &ParseOptions::default(),
         &mut Buffers::new(),
     );
     let document = document.map_err(|error| failed(error.to_string()))?;
-    let service = SecurityTokenService::new(rules(issuer, version, key_type));
-    let records = Records::of_contexts(&|_| Ok(None));
-    let now = jiff::Timestamp::now();
-    let answer = service.answer(document.root(), None, &requester, records, now);
-    let answer = answer.map_err(|fault| failed(fault.refusal.to_string()))?;
-    let text = String::from_utf8_lossy(&answer.body);
-    let found = text.split_once("<wst:RequestedSecurityToken>");
-    let found = found.and_then(|(_, rest)| rest.split_once("</wst:RequestedSecurityToken>"));
-    let (assertion, _) = found.ok_or_else(|| failed("the answer has none".to_owned()))?;
-    Ok(assertion.as_bytes().to_vec())
-}
-
-/// The rules of an issuer that makes this assertion, and no other one.
-fn rules(issuer: Identity, version: SamlVersion, key_type: KeyType) -> ServiceRules {
-    let mut rules = ServiceRules::default();
-    rules.contexts = false;
-    rules.assertions = Some(Arc::new(AssertionRules {
+    let issuer = Arc::new(issuer);
+    let rules = AssertionRules {
         issuer: NAME.to_owned(),
-        identity: Arc::new(issuer),
-        signature: SignatureAlgorithm::RsaSha256,
-        digest: DigestAlgorithm::Sha256,
+        identity: Arc::clone(&issuer),
+        signature: SIGNATURE,
+        digest: DIGEST,
         versions: vec![version],
         key_types: vec![key_type],
         shortest_lifetime: LIFETIME,
@@ -101,6 +94,73 @@ fn rules(issuer: Identity, version: SamlVersion, key_type: KeyType) -> ServiceRu
         delegations: Vec::new(),
         issuers: Arc::new([]),
         policy: AssertionPolicy::default(),
-    }));
-    rules
+    };
+    let mut service = ServiceRules::default();
+    service.contexts = false;
+    service.assertions = Some(Arc::new(rules));
+    let service = SecurityTokenService::new(service);
+    let records = Records::of_contexts(&|_| Ok(None));
+    let now = jiff::Timestamp::now();
+    let answer = service.answer(document.root(), None, &requester, records, now);
+    let answer = answer.map_err(|fault| failed(fault.refusal.to_string()))?;
+    let answer = String::from_utf8_lossy(&answer.body);
+    let found = between(
+        &answer,
+        "<wst:RequestedSecurityToken>",
+        "</wst:RequestedSecurityToken>",
+    );
+    let text = found.ok_or_else(|| failed("the answer has none".to_owned()))?;
+    match shown {
+        Shown::Vouched => vouched(text, &issuer, version),
+        Shown::Borne | Shown::Held => Ok(text.to_owned()),
+    }
+}
+
+/// The assertion of a bearer as one whose subject somebody vouches for: no token service issues
+/// such (SAML Token Profile 1.1.1, 3.5.2). The issuer signs it anew.
+fn vouched(assertion: &str, issuer: &Identity, version: SamlVersion) -> Result<String, Failure> {
+    let unread = || failed("it has another form than ours".to_owned());
+    let (before, rest) = assertion.split_once("<ds:Signature ").ok_or_else(unread)?;
+    let (_, behind) = rest.split_once("</ds:Signature>").ok_or_else(unread)?;
+    let bearer = ConfirmationMethod::Bearer.uri(version);
+    let vouches = ConfirmationMethod::SenderVouches.uri(version);
+    let [before, behind] = [before, behind].map(|piece| piece.replace(&bearer, &vouches));
+    let name = match version {
+        SamlVersion::V20 => " ID=\"",
+        SamlVersion::V11 => " AssertionID=\"",
+    };
+    let id = between(assertion, name, "\"").ok_or_else(unread)?;
+    let unsigned = [before.as_bytes(), behind.as_bytes()].concat();
+    let digested = digest::digest(DIGEST, &unsigned).map_err(Failure::new)?;
+    let form = Canonicalization::Exclusive;
+    let mut info = SignedInfoWriter::new(Vec::new(), Apex::PLAIN, form, SIGNATURE, None);
+    info.reference(&ReferenceParts {
+        id: None,
+        uri: Some(&format!("#{id}")),
+        kind: None,
+        transforms: &[
+            TransformParts::Enveloped,
+            TransformParts::Canonicalization(form, &[]),
+        ],
+        digest_method: DIGEST,
+        digest: digested.as_ref(),
+    });
+    let info = info.finish();
+    let value = issuer.key().sign(SIGNATURE, info.octets());
+    let value = value.map_err(Failure::new)?;
+    let mut key_info = Vec::new();
+    x509_certificates(std::slice::from_ref(issuer.certificate()), &mut key_info);
+    let mut own = Vec::new();
+    signature(None, &info, &value, Some(&key_info), &mut own);
+    Ok(format!("{before}{}{behind}", String::from_utf8_lossy(&own)))
+}
+
+fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(start)?;
+    let (inside, _) = rest.split_once(end)?;
+    Some(inside)
+}
+
+fn failed(problem: String) -> Failure {
+    Failure::new(format!("no assertion could be made: {problem}"))
 }

@@ -16,6 +16,28 @@ pub(super) const KEYTAB: &str = "http.keytab";
 /// The file that stands in for an assertion of the issuer's.
 pub(super) const ASSERTION: &str = "client.saml.xml";
 
+/// Where the client has its assertion from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// A file, which begins each conversation.
+    File,
+    /// Each plain request, for the user who sends it.
+    Request,
+    /// A token service, which is asked.
+    TokenService,
+}
+
+/// What shows that a request is of the subject of an assertion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shown {
+    /// That the sender has the assertion.
+    Borne,
+    /// The word of whoever signs the request.
+    Vouched,
+    /// The client's own key, which the assertion names.
+    Held,
+}
+
 /// A token of requests that neither side makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Foreign {
@@ -42,7 +64,7 @@ impl Foreign {
             return Some(Self::Ticket(kerberos.form));
         }
         let assertion = request.assertion()?;
-        let is_symmetric = request.uses(KeyBinding::Assertion);
+        let is_symmetric = request.uses_proof_key();
         let confirmation = match *assertion.methods.as_slice() {
             [ConfirmationMethod::HolderOfKey] => ConfirmationMethod::HolderOfKey,
             // Whoever signs the message speaks for the user; over TLS nobody signs.
@@ -59,36 +81,41 @@ impl Foreign {
         })
     }
 
-    /// The assertion that stands in for one of the issuer's where conversations begin with it:
-    /// whether it has the key of the client, and its version. One of a user's single messages is
-    /// in the plain request.
-    pub(super) fn begins_with(self) -> Option<(bool, SamlVersion)> {
+    /// Where the client has its assertion from. Conversations are the client's own, and each
+    /// begins with the same assertion.
+    pub(super) fn source(self, converses: bool) -> Option<Source> {
         match self {
             Self::Assertion {
-                confirmation,
-                is_issued: false,
-                is_symmetric: false,
-                version,
-            } => match confirmation {
-                ConfirmationMethod::HolderOfKey => Some((true, version)),
-                ConfirmationMethod::Bearer => Some((false, version)),
-                ConfirmationMethod::SenderVouches => None,
-            },
-            _ => None,
+                is_issued: true, ..
+            } => Some(Source::TokenService),
+            Self::Assertion { .. } if converses => Some(Source::File),
+            Self::Assertion { .. } => Some(Source::Request),
+            Self::Ticket(_) => None,
         }
     }
 
+    /// What shows whose request it is, and the version of the assertion.
+    pub(super) fn shown(self) -> Option<(Shown, SamlVersion)> {
+        let Self::Assertion {
+            confirmation,
+            version,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let shown = match confirmation {
+            ConfirmationMethod::HolderOfKey => Shown::Held,
+            ConfirmationMethod::SenderVouches => Shown::Vouched,
+            ConfirmationMethod::Bearer => Shown::Borne,
+        };
+        Some((shown, version))
+    }
+
     /// Whether the client has a key of its own because of it.
-    pub(super) fn takes_client_key(self) -> bool {
-        match self {
-            Self::Assertion {
-                confirmation,
-                is_issued,
-                is_symmetric,
-                ..
-            } => is_issued || (confirmation == ConfirmationMethod::HolderOfKey && !is_symmetric),
-            Self::Ticket(_) => false,
-        }
+    pub(super) fn takes_client_key(self, converses: bool) -> bool {
+        // Whoever asks a token service signs the request.
+        self.source(converses) == Some(Source::TokenService) || self.holds_client_key()
     }
 
     /// Whether the client's key signs messages with the service because of it.
@@ -136,15 +163,17 @@ impl Foreign {
     /// The table of the client, whose messages belong to conversations or do not.
     pub(super) fn of_client(self, converses: bool) -> String {
         match self {
-            Self::Assertion { confirmation, .. } if converses && self.begins_with().is_some() => {
-                format!(
-                    "# The assertion that begins conversations: docs/saml.md, \"An assertion that begins a conversation\".\n[routes.outbound.saml]\n\
-                     confirmation = [\"{}\"]\n\
-                     # FILL IN: {ASSERTION} is signed by {ISSUER}.key.pem, and ends within a day. Put one of the issuer's in its place.\n\
-                     assertion = \"{ASSERTION}\"",
-                    confirmation.name()
-                )
-            }
+            Self::Assertion {
+                confirmation,
+                is_issued: false,
+                ..
+            } if converses => format!(
+                "# The assertion that begins conversations: docs/saml.md, \"An assertion that begins a conversation\".\n[routes.outbound.saml]\n\
+                 confirmation = [\"{}\"]\n\
+                 # FILL IN: {ASSERTION} is signed by {ISSUER}.key.pem, and ends within a day. Put one of the issuer's in its place.\n\
+                 assertion = \"{ASSERTION}\"",
+                confirmation.name()
+            ),
             Self::Assertion {
                 confirmation,
                 is_issued: false,
@@ -152,12 +181,13 @@ impl Foreign {
             } => format!(
                 "# The assertion that goes with a request: docs/saml.md.\n[routes.outbound.saml]\n\
                  confirmation = [\"{}\"]\n\
-                 # The plain request brings it as a header block. assertion = \"FILE\" is one that is always the same.\n\
+                 # The plain request brings it as a header block. That of request.xml is signed by {ISSUER}.key.pem, and ends within a day.\n\
+                 # assertion = \"FILE\" is one that is always the same.\n\
                  from_request = true",
                 confirmation.name()
             ),
             Self::Assertion { confirmation, .. } => format!(
-                "# The assertion that goes with requests: docs/saml.md, \"Ask a token service\".\n[routes.outbound.saml]\n\
+                "# The assertion that {}: docs/saml.md, \"Ask a token service\".\n[routes.outbound.saml]\n\
                  confirmation = [\"{}\"]\n\
                  # FILL IN: saml:Issuer, letter by letter, and the issuer's certificate in the place of {ISSUER}.cert.pem.\n\
                  issuers = [{{ name = \"https://issuer.example\", pinned = [\"{ISSUER}.cert.pem\"] }}]\n\
@@ -170,6 +200,10 @@ impl Foreign {
                  identity = {{ key = \"client.key.pem\", certificate = \"client.cert.pem\" }}\n\
                  trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={ISSUER}\"] }}\n\
                  security = {{ mechanism = \"sign\" }}",
+                match converses {
+                    true => "begins conversations",
+                    false => "goes with requests",
+                },
                 confirmation.name()
             ),
             Self::Ticket(form) => format!(

@@ -7,6 +7,7 @@
 mod assertion;
 mod contract;
 mod foreign;
+mod keys;
 mod place;
 mod report;
 mod template;
@@ -18,19 +19,18 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use http::Uri;
 use soapstone::config::Problems;
-use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
+use soapstone::crypto::KeyKind;
 use soapstone::policy::SampleCall;
 use soapstone::wss::Mechanism;
 use soapstone::{Opener, Securer};
 use soapstone_gateway::{OneLine, backend_url, share_a_port};
 
 use self::contract::{AgreedPolicy, Contract, cannot_copy};
-use self::foreign::{ASSERTION, Foreign, ISSUER, KEYTAB};
+use self::foreign::{ASSERTION, Foreign, ISSUER, KEYTAB, Source};
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
 use self::uses::Uses;
-use super::keys::convert::write_pair;
-use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
+use super::keys::new::{DAYS, VALID_DAYS};
 use crate::arguments;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
@@ -74,9 +74,6 @@ const DEFAULT_SUITE: &str = "Basic256GCM";
 
 /// Bits of RSA keys, as `soapstone keys new` makes them unless told otherwise.
 const BITS: u32 = 2048;
-
-/// Bytes of a password that nobody has to remember.
-const PASSWORD_OCTETS: usize = 24;
 
 /// How far behind its port a gateway tells of its health: 9901, the port of guides, for a gateway
 /// at 8443.
@@ -358,7 +355,7 @@ impl Plan {
                     "issuer.cert.pem",
                     "put the issuer's in its place".to_owned(),
                 ));
-                if self.uses.begins_with().is_some() {
+                if self.uses.source() == Some(Source::File) {
                     let stands_in = "stands in for an assertion of the issuer's".to_owned();
                     files.push((ASSERTION, stands_in));
                 }
@@ -397,6 +394,10 @@ impl Plan {
                 format!("a call of {}, made from the schema", OneLine(&call.name))
             }
             _ => "an envelope for a call of your service".to_owned(),
+        };
+        let request = match self.uses.source() {
+            Some(Source::Request) => format!("{request}, with an assertion of {ISSUER}.key.pem"),
+            _ => request,
         };
         files.push(("request.xml", request));
         files
@@ -460,83 +461,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let files = plan.files();
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let staging = Staging::begin(&arguments.folder, &names)?;
-    write_keys(staging.folder(), &plan)?;
-    write_files(staging.folder(), &plan)?;
+    let brought = keys::write(staging.folder(), &plan)?;
+    write_files(staging.folder(), &plan, brought.as_deref())?;
     check(staging.folder(), &plan)?;
     staging.place(&names)?;
     files::print(report::text(&arguments.folder, &plan, &files))
 }
 
-/// Writes keys, certificates and the password.
-fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
-    let order = |subject, kind, alternative_names, days| Order {
-        subject,
-        kind,
-        alternative_names,
-        authority: false,
-        not_before: None,
-        days,
-    };
-    let write = |name: &str, identity: &Identity| {
-        write_pair(&folder.join(name), identity, None, Existing::Keep)
-    };
-    let days = plan.days.max(AUTHORITY_DAYS);
-    let authority = Order {
-        authority: true,
-        ..order("CN=Example CA", KeyKind::Rsa { bits: BITS }, &[], days)
-    };
-    let authority = authority.make(None)?;
-    write("ca", &authority)?;
-    // Whoever turns on TLS finds a certificate for it.
-    let mut hosts = ["localhost", "127.0.0.1", "::1"]
-        .map(str::to_owned)
-        .to_vec();
-    let listen = reachable(plan.listen).ip().to_string();
-    if !hosts.contains(&listen) {
-        hosts.push(listen);
-    }
-    let issue = |name: &str, subject, kind, hosts| -> Result<Identity, Failure> {
-        let identity = order(subject, kind, hosts, plan.days).make(Some(&authority))?;
-        write(name, &identity)?;
-        Ok(identity)
-    };
-    issue("service", "CN=service", plan.first_key(), &hosts)?;
-    let client = match plan.uses.client_key() {
-        true => Some(issue("client", "CN=client", plan.first_key(), &[])?),
-        false => None,
-    };
-    if let Some(kind) = plan.second_key() {
-        issue("service-reads", "CN=service", kind, &[])?;
-        issue("client-reads", "CN=client", kind, &[])?;
-    }
-    match plan.uses.foreign {
-        None => {}
-        Some(Foreign::Assertion { .. }) => {
-            let issuer = issue(ISSUER, "CN=issuer", KeyKind::Rsa { bits: BITS }, &[])?;
-            if let Some((is_held, version)) = plan.uses.begins_with() {
-                let holder = client.as_ref().filter(|_| is_held);
-                let assertion = assertion::stand_in(issuer, holder, version)?;
-                let path = folder.join(ASSERTION);
-                files::create(&path, &assertion, Privacy::Secret, Existing::Keep)?;
-            }
-        }
-        Some(Foreign::Ticket(_)) => {
-            files::create(&folder.join(KEYTAB), b"", Privacy::Secret, Existing::Keep)?;
-        }
-    }
-    if plan.uses.users {
-        let mut password = Vec::new();
-        base64::encode_into(SecretBytes::random(PASSWORD_OCTETS).expose(), &mut password);
-        password.push(b'\n');
-        let password = SecretBytes::new(password);
-        let path = folder.join(PASSWORD);
-        files::create(&path, password.expose(), Privacy::Secret, Existing::Keep)?;
-    }
-    Ok(())
-}
-
-/// Writes everything else.
-fn write_files(folder: &Path, plan: &Plan) -> Result<(), Failure> {
+/// Writes everything else; the request brings the assertion, if there is one.
+fn write_files(folder: &Path, plan: &Plan, brought: Option<&str>) -> Result<(), Failure> {
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
         files::create(&path, text.as_bytes(), Privacy::Public, Existing::Keep)
@@ -554,7 +487,14 @@ fn write_files(folder: &Path, plan: &Plan) -> Result<(), Failure> {
     {
         files::create(&folder.join(name), bytes, Privacy::Public, Existing::Keep)?;
     }
-    write("request.xml", &template::request(plan))
+    let request = template::request(plan);
+    let Some(assertion) = brought else {
+        return write("request.xml", &request);
+    };
+    let with_assertion = format!("<soap:Header>{assertion}</soap:Header><soap:Body>");
+    let request = request.replacen("<soap:Body>", &with_assertion, 1);
+    let path = folder.join("request.xml");
+    files::create(&path, request.as_bytes(), Privacy::Secret, Existing::Keep)
 }
 
 /// Reads what was written, as the commands will that it is for.

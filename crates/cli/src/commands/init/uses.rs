@@ -1,8 +1,8 @@
 //! Which keys and users the two endpoints have, and what for.
 
-use soapstone::wss::{Mechanism, SamlVersion};
+use soapstone::wss::Mechanism;
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, Source};
 
 /// What the files need to have, whether a mechanism or a policy says so.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -48,16 +48,17 @@ impl Uses {
         }
     }
 
-    /// The assertion that conversations begin with, if it stands in a file: whether it has the key
-    /// of the client, and its version.
-    pub(super) fn begins_with(self) -> Option<(bool, SamlVersion)> {
-        let foreign = self.foreign.filter(|_| self.converses);
-        foreign.and_then(Foreign::begins_with)
+    /// Where the client has its assertion from, if it has one.
+    pub(super) fn source(self) -> Option<Source> {
+        self.foreign?.source(self.converses)
     }
 
     /// Whether there is a key of the client.
     pub(super) fn client_key(self) -> bool {
-        let by_token = self.foreign.is_some_and(Foreign::takes_client_key);
+        let converses = self.converses;
+        let by_token = self
+            .foreign
+            .is_some_and(|it| it.takes_client_key(converses));
         self.client_signs || self.client_decrypts || self.tls_client || by_token
     }
 }
