@@ -68,6 +68,7 @@ mod recognize;
 mod rejected;
 mod secure;
 mod secure_error;
+mod securing_event;
 mod short_cipher_text;
 mod suite;
 mod supporting;
@@ -126,6 +127,10 @@ pub use proof::ProofKey;
 pub use rejected::{AlgorithmUse, AttachmentProblem, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured, take_assertion};
 pub use secure_error::SecureError;
+pub use securing_event::{
+    CipherExtent, DerivedKey, KeyOrigin, KeyUsage, SecuringEvent, TokenUse, Transformation,
+    WrittenItem, WrittenToken,
+};
 pub use short_cipher_text::SHORT_CIPHER_TEXT;
 pub use soapstone_mime::{Attachment, AttachmentError, Message, Package, PackageError};
 pub use suite::{

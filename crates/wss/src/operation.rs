@@ -7,6 +7,7 @@
 
 use crate::envelope::Envelope;
 use crate::event::Event;
+use crate::securing_event::SecuringEvent;
 
 /// An operation of [`InboundPlan::authenticate`](crate::InboundPlan::authenticate), of what follows
 /// it, and of [`OutboundPlan::secure_into`](crate::OutboundPlan::secure_into).
@@ -61,7 +62,8 @@ pub trait OperationObserver: Send {
     /// An operation has ended.
     fn ended(&mut self, operation: Operation);
 
-    /// Whether it wants [`found`](Self::found) called. It is asked once for each message.
+    /// Whether it wants [`found`](Self::found) and [`made`](Self::made) called. It is asked once
+    /// for each message.
     ///
     /// For a listener the engine collects canonical bytes. So listeners are for messages at rest:
     /// behind a network, the time of the additional work tells a peer what failed.
@@ -69,9 +71,14 @@ pub trait OperationObserver: Send {
         false
     }
 
-    /// Something was found out about a message.
+    /// Something was found out about a message that is opened.
     fn found(&mut self, envelope: &Envelope, event: Event<'_>) {
         let _ = (envelope, event);
+    }
+
+    /// Something was done to a message that is secured.
+    fn made(&mut self, event: SecuringEvent<'_>) {
+        let _ = event;
     }
 }
 
@@ -110,6 +117,14 @@ impl<'o> Observer<'o> {
     pub(crate) fn found<'e>(&mut self, envelope: &Envelope, event: impl FnOnce() -> Event<'e>) {
         if self.listens {
             self.observer.found(envelope, event());
+        }
+    }
+
+    /// Something was done to a message that is secured. The event is made for listeners alone.
+    #[inline]
+    pub(crate) fn made<'e>(&mut self, event: impl FnOnce() -> SecuringEvent<'e>) {
+        if self.listens {
+            self.observer.made(event());
         }
     }
 }

@@ -11,10 +11,12 @@ use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::securing::Securing;
+use super::shown::Shown;
 use crate::attachments::Coverage;
 use crate::canonical_attachment::{Room, canonical_content};
 use crate::names::{ATTACHMENT_CIPHERTEXT, ATTACHMENT_COMPLETE, ATTACHMENT_CONTENT_ONLY};
 use crate::secure_error::SecureError;
+use crate::securing_event::CipherExtent;
 
 /// The media type of an attachment that names none (RFC 2045, 5.2).
 const DEFAULT_TYPE: &str = "text/plain; charset=us-ascii";
@@ -25,6 +27,8 @@ pub(super) struct Attached {
     pub(super) uri: String,
     pub(super) digest: Digest,
     pub(super) coverage: Coverage,
+    /// For a listener.
+    pub(super) shown: Option<Box<Shown>>,
 }
 
 impl Securing<'_> {
@@ -45,10 +49,14 @@ impl Securing<'_> {
                 problem,
             };
             let mut hasher = Hasher::new(algorithm)?;
-            if coverage == Coverage::Complete {
-                let header = one.canonical_header();
-                hasher.update(&header.map_err(|error| unfit(error.to_string()))?);
-            }
+            let header = match coverage {
+                Coverage::Content => Default::default(),
+                Coverage::Complete => {
+                    let header = one.canonical_header();
+                    header.map_err(|error| unfit(error.to_string()))?
+                }
+            };
+            hasher.update(&header);
             let room = Room {
                 limit: self.attachment_bytes,
                 others: bytes - one.content().len(),
@@ -56,10 +64,18 @@ impl Securing<'_> {
             let canonical = canonical_content(one, options, room).map_err(unfit)?;
             bytes = room.others + canonical.len();
             hasher.update(&canonical);
+            let shown = self.observer.listens.then(|| {
+                Box::new(Shown {
+                    element: one.field("Content-Type").unwrap_or(DEFAULT_TYPE).to_owned(),
+                    octets: [&header[..], &canonical].concat(),
+                    is_secret: self.message.protection().attachments.encrypted.is_some(),
+                })
+            });
             Ok(Attached {
                 uri: uri_of(one.id()),
                 digest: hasher.finish(),
                 coverage,
+                shown,
             })
         });
         of_each.collect()
@@ -114,6 +130,7 @@ impl Securing<'_> {
             ATTACHMENT_CIPHERTEXT,
             &mut self.pieces.attachments,
         );
+        self.tell_of_encryption(&id, &uri_of(one.id()), CipherExtent::Attachment);
         self.changes.data_ids.push(id);
         self.mark_cipher_text(&[&cipher]);
         one.set_content(cipher);

@@ -20,6 +20,7 @@ use super::ready_keys::Session;
 use super::references;
 use super::scope::{Scope, free_prefix};
 use super::securing::Securing;
+use super::shown::name_of;
 use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, content, is_self_closing, range};
 use crate::inclusive_prefixes::InclusivePrefixes;
@@ -28,6 +29,7 @@ use crate::names::WSSE11;
 use crate::part::{Extent, Part};
 use crate::plan::Encrypting;
 use crate::secure_error::SecureError;
+use crate::securing_event::{CipherExtent, KeyOrigin, KeyUsage};
 use crate::short_cipher_text::least_bytes;
 
 impl Securing<'_> {
@@ -82,6 +84,11 @@ impl Securing<'_> {
                     data
                 };
                 let id = self.changes.data_ids.last().cloned().unwrap_or_default();
+                let extent = match wanted.extent {
+                    Extent::Content => CipherExtent::Content,
+                    Extent::Element => CipherExtent::Element,
+                };
+                self.tell_of_encryption(&id, element.qualified_name(), extent);
                 done.push((plain.clone(), id));
                 let is_block = !encryption.bare_header_blocks
                     && element.parent().map(|parent| parent.id())
@@ -224,6 +231,10 @@ impl Securing<'_> {
         let data = self.encrypt(&ContentType::Element, name, octets.len(), buffers, |out| {
             out.extend_from_slice(octets)
         })?;
+        if self.observer.listens {
+            let id = self.message.named(name);
+            self.tell_of_encryption(&id, name_of(octets), CipherExtent::Element);
+        }
         let mut written = Vec::with_capacity(data.len());
         data.write(&[], &mut written);
         data.recycle_cipher(buffers);
@@ -294,6 +305,7 @@ impl Securing<'_> {
                 let mut key_info = Vec::new();
                 let key = self.message.named("key");
                 references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
+                self.tell_of_plain_key(KeyUsage::Encryption, KeyOrigin::Session, &key_info);
                 (SymmetricKey::generate(algorithm.key_length())?, key_info)
             }
             None => return Err(SecureError::KeyMissing),

@@ -46,6 +46,7 @@ impl Securing<'_> {
         }
         header.extend_from_slice(b"</wsse:Security>");
         header.extend_from_slice(&room.behind);
+        self.tell_of_header(envelope);
         buffers.give(std::mem::take(&mut self.pieces.signature));
         buffers.give(std::mem::take(&mut self.pieces.derived));
         self.changes.edits.replace(room.place, header);

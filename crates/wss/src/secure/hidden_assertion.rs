@@ -11,10 +11,12 @@ use super::edits::{Cipher, Replacement};
 use super::message::Addressee;
 use super::ready_keys::Session;
 use super::securing::Securing;
+use super::shown::name_of;
 use super::text::put;
 use crate::binding::KeyReference;
 use crate::names::SAML20;
 use crate::secure_error::SecureError;
+use crate::securing_event::CipherExtent;
 use crate::token::SamlVersion;
 
 impl Securing<'_> {
@@ -78,6 +80,11 @@ impl Securing<'_> {
         write::end_encrypted_data(&mut data.end);
         if is_element {
             put(&["</saml:EncryptedAssertion>"], &mut data.end);
+        }
+        if self.observer.listens {
+            let named = self.named_by(&session.key_info);
+            let (element, extent) = (name_of(&plain), CipherExtent::Element);
+            self.tell_of_cipher_text((&data_id, element, extent), algorithm, named.as_ref());
         }
         data.write(&[], &mut self.pieces.assertion);
         data.recycle_cipher(buffers);

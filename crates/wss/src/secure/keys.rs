@@ -15,55 +15,22 @@ use super::message::{Addressee, numbered};
 use super::pieces::Endorsement;
 use super::ready_keys::Use;
 use super::references::{self, ImpliedDerivation};
-use super::scope::Scope;
+use super::root::{Purpose, Reference, Root};
 use super::securing::Securing;
 use super::text::put;
 use crate::binding::KeyReference;
-use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
+use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy};
 use crate::kerberos::KerberosForm;
-use crate::plan::{Endorser, KeySource, SharedKey};
+use crate::plan::{Endorser, KeySource};
 use crate::proof;
 use crate::secure_error::SecureError;
-use crate::token::{self, PasswordKeyUse, SamlVersion};
+use crate::securing_event::{SecuringEvent, TokenUse, WrittenToken};
+use crate::token::{self, PasswordKeyUse};
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
 /// And a `wsc:DerivedKeyToken`.
 const DERIVED_KEY_TOKEN_BYTES: usize = 800;
-
-/// The key from which everything else of one purpose comes.
-struct Root<'p> {
-    key: SymmetricKey,
-    reference: Reference<'p>,
-}
-
-/// How the root is named.
-enum Reference<'p> {
-    Shared(KeyReference, &'p SharedKey),
-    /// An `EncryptedKey` of this message, by id.
-    Here(String),
-    EncryptedKeySha1([u8; 20]),
-    /// A security context, by the id of its token in this message.
-    Token(String, &'p SecurityContext),
-    /// A security context whose token is not in this message.
-    Context(&'p SecurityContext),
-    /// A Kerberos token of this message, by its id and type.
-    KerberosToken(String, &'static str),
-    /// A Kerberos token of an earlier message, by its SHA-1 and type.
-    KerberosSha1([u8; 20], &'static str),
-    /// The proof key of an assertion, by the assertion, and by its place in this message or not.
-    Assertion(SamlVersion, String, KeyReference),
-    /// A key from a password, by the id of its token in this message.
-    Password(String),
-}
-
-/// What a key is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Signing,
-    Endorsing,
-    Encrypting,
-}
 
 impl<'p> Securing<'p> {
     /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they
@@ -232,6 +199,12 @@ impl<'p> Securing<'p> {
             token.reserve(PIECE_BYTES);
             let mut scope = self.pieces.declarations.scope(stays);
             references::write_context_token(context, &id, &mut scope, &mut token);
+            self.observer.made(|| SecuringEvent::Token {
+                id: Some(&id),
+                token: WrittenToken::Context(&context.identifier),
+                usage: TokenUse::Key,
+                is_secret: false,
+            });
             Reference::Token(id, context)
         } else {
             Reference::Context(context)
@@ -257,6 +230,16 @@ impl<'p> Securing<'p> {
             Some(bytes) => {
                 let mut scope = self.pieces.declarations.scope(stays);
                 references::write_binary_token(value_type, bytes, &id, &mut scope, &mut token);
+                let stands_beside = self.message.protection().kerberos.is_some();
+                self.observer.made(|| SecuringEvent::Token {
+                    id: Some(&id),
+                    token: WrittenToken::Kerberos,
+                    usage: match stands_beside {
+                        true => TokenUse::Authentication,
+                        false => TokenUse::Key,
+                    },
+                    is_secret: false,
+                });
                 match self.message.protection().kerberos_by_identifier {
                     true => Reference::KerberosSha1(session.sha1, value_type),
                     false => Reference::KerberosToken(id, value_type),
@@ -314,6 +297,15 @@ impl<'p> Securing<'p> {
         let mut token = Vec::with_capacity(PIECE_BYTES);
         let mut scope = self.pieces.declarations.scope(stays);
         references::write_password_token(&user.name, &derivation, &id, &mut scope, &mut token);
+        self.observer.made(|| SecuringEvent::Token {
+            id: Some(&id),
+            token: WrittenToken::PasswordKey {
+                user: &user.name,
+                key: &derivation,
+            },
+            usage: TokenUse::Key,
+            is_secret: false,
+        });
         self.receipt.user = Some(Arc::clone(user));
         let reference = Reference::Password(id);
         Ok((Root { key, reference }, token))
@@ -370,6 +362,7 @@ impl<'p> Securing<'p> {
                 }
                 _ => root.key.clone(),
             };
+            self.tell_of_key(root, purpose, &key_info, None);
             return Ok(Use { key, key_info });
         };
         let length = match purpose {
@@ -404,6 +397,12 @@ impl<'p> Securing<'p> {
                 references::write_derived_key(derived.version, &id, &mut scope, &mut key_info);
             }
         }
+        self.tell_of_key(
+            root,
+            purpose,
+            &key_info,
+            Some((derived.form, &nonce, length)),
+        );
         Ok(Use { key, key_info })
     }
 
@@ -489,42 +488,5 @@ impl<'p> Securing<'p> {
         put(&content, out);
         base64::encode_into(nonce, out);
         put(&["</wsc:Nonce></wsc:DerivedKeyToken>"], out);
-    }
-}
-
-impl Reference<'_> {
-    /// Appends it.
-    fn write(
-        &self,
-        implied: Option<&ImpliedDerivation<'_>>,
-        scope: &mut Scope<'_>,
-        out: &mut Vec<u8>,
-    ) {
-        match self {
-            Self::Shared(reference, shared) => {
-                references::write_shared(*reference, shared, implied, scope, out);
-            }
-            Self::Here(id) => references::write_encrypted_key(id, implied, scope, out),
-            Self::EncryptedKeySha1(sha1) => {
-                references::write_encrypted_key_sha1(sha1, implied, scope, out);
-            }
-            Self::Token(id, context) => {
-                let uri = ["#", id].concat();
-                references::write_context(context, &uri, implied, scope, out);
-            }
-            Self::Context(context) => {
-                references::write_context(context, &context.identifier, implied, scope, out);
-            }
-            Self::KerberosToken(id, value_type) => {
-                references::write_kerberos(id, value_type, implied, scope, out);
-            }
-            Self::KerberosSha1(sha1, value_type) => {
-                references::write_kerberos_sha1(sha1, value_type, implied, scope, out);
-            }
-            Self::Assertion(version, id, reference) => {
-                references::write_assertion(*reference, *version, id, implied, scope, out);
-            }
-            Self::Password(id) => references::write_password_reference(id, implied, scope, out),
-        }
     }
 }

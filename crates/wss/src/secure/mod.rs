@@ -8,8 +8,10 @@
 
 mod attached;
 mod changes;
+mod covered;
 mod edits;
 mod encrypt;
+mod events;
 mod header;
 mod hidden_assertion;
 mod keys;
@@ -18,8 +20,10 @@ mod pieces;
 mod prefix_lists;
 mod ready_keys;
 mod references;
+mod root;
 mod scope;
 mod securing;
+mod shown;
 mod sign;
 mod text;
 mod to_sign;
@@ -43,6 +47,7 @@ use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
+use crate::securing_event::{SecuringEvent, TokenUse, WrittenToken};
 use crate::token::{AssertionToken, version_of};
 
 /// A secured message, ready to be sent.
@@ -70,6 +75,22 @@ impl OutboundPlan {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
+        self.secure_observed(envelope, outgoing, now, buffers, &mut ())
+    }
+
+    /// [Secures](Self::secure) a plain envelope. `observer` is told of the operations that it
+    /// takes, and of all that is done if it listens.
+    ///
+    /// # Errors
+    /// As [`secure`](Self::secure).
+    pub fn secure_observed(
+        &self,
+        envelope: Envelope,
+        outgoing: Outgoing<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn OperationObserver,
+    ) -> Result<Secured, SecureError> {
         self.begin(&envelope, now)?;
         let mut envelope = envelope;
         let attachments = std::mem::take(&mut envelope.attachments).into_vec();
@@ -78,6 +99,7 @@ impl OutboundPlan {
             let mut bytes = buffers.take(envelope.document.bytes().len());
             bytes.extend_from_slice(envelope.document.bytes());
             envelope.recycle(buffers);
+            observer.ended(Operation::Other);
             return Ok(Secured {
                 bytes,
                 parts: attachments,
@@ -86,8 +108,7 @@ impl OutboundPlan {
         }
         let (envelope, taken) = self.take_assertion(envelope, buffers)?;
         let outgoing = outgoing.carrying(taken.as_ref());
-        let mut nobody = ();
-        let mut securing = Securing::new(self, outgoing, now, &mut nobody);
+        let mut securing = Securing::new(self, outgoing, now, observer);
         securing.attachments = attachments;
         securing.attachment_bytes = attachment_bytes;
         let envelope = securing.run(envelope, buffers)?;
@@ -209,6 +230,7 @@ impl Securing<'_> {
         let protection = self.message.protection();
         self.check_assertion()?;
         self.carry_assertion(&envelope);
+        self.tell_of_first_pieces();
         self.name_assertion()?;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
@@ -302,6 +324,12 @@ impl Securing<'_> {
             let mut scope = self.pieces.declarations.scope(true);
             let out = &mut self.pieces.assertion;
             references::write_assertion_elsewhere(&elsewhere, &mut scope, out);
+            self.observer.made(|| SecuringEvent::Token {
+                id: None,
+                token: WrittenToken::AssertionElsewhere(&elsewhere),
+                usage: TokenUse::Authentication,
+                is_secret: false,
+            });
         }
         Ok(())
     }
@@ -362,6 +390,7 @@ impl Securing<'_> {
             let holder = Holder::of(identity);
             references::write_token(*reference, holder, &id, &mut scope, token);
         }
+        self.tell_of_certificate_tokens();
     }
 
     /// The finished message in one buffer.

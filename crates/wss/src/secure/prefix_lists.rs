@@ -4,6 +4,8 @@
 //! declared around: the piece is read as it will stand in the message, and canonicalized like any
 //! other element. The one rule: what the header will declare is known before anything is signed.
 
+use std::borrow::Cow;
+
 use soapstone_crypto::{Digest, DigestAlgorithm};
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, Element, ParseOptions,
@@ -16,8 +18,9 @@ use super::text::put;
 use crate::envelope::Envelope;
 use crate::envelope_error::EnvelopeError;
 use crate::inclusive_prefixes::InclusivePrefixes;
-use crate::names::DS;
+use crate::names::{DS, WSU};
 use crate::secure_error::SecureError;
+use crate::securing_event::WrittenItem;
 
 /// The lists of one message.
 pub(super) struct PrefixLists<'p> {
@@ -128,11 +131,39 @@ impl<'p> PrefixLists<'p> {
         algorithm: DigestAlgorithm,
         piece: &[u8],
     ) -> Result<(Digest, Vec<String>), SecureError> {
+        let (octets, listed) = self.octets(piece)?;
+        Ok((soapstone_crypto::digest(algorithm, &octets)?, listed))
+    }
+
+    /// The canonical form of a piece of the header, and its list.
+    pub(super) fn octets(&self, piece: &[u8]) -> Result<(Vec<u8>, Vec<String>), SecureError> {
         let document = self.read(piece)?;
         let element = self.piece_of(&document);
         let listed = self.of_element(element, None);
         let octets = canonical(&document, element, &listed)?;
-        Ok((soapstone_crypto::digest(algorithm, &octets)?, listed))
+        Ok((octets, listed))
+    }
+
+    /// The items of a header with these pieces, read as they will stand in the message.
+    pub(super) fn items(
+        wanted: &'p InclusivePrefixes,
+        declarations: &Declarations,
+        envelope: &Envelope,
+        pieces: &[u8],
+    ) -> Result<Vec<WrittenItem>, SecureError> {
+        let lists = Self::around(wanted, declarations, envelope)?;
+        let document = lists.read(pieces)?;
+        let first = lists.piece_of(&document);
+        let security = first.parent().filter(|_| !pieces.is_empty());
+        let items = security
+            .into_iter()
+            .flat_map(|security| security.children());
+        Ok(items
+            .map(|item| WrittenItem {
+                name: item.qualified_name().to_owned(),
+                id: id_of(item).map(Cow::into_owned),
+            })
+            .collect())
     }
 
     /// The bytes that the STR Dereference Transform gives of a piece of the header (SOAP Message
@@ -182,6 +213,13 @@ impl<'p> PrefixLists<'p> {
         let root = document.root();
         (0..self.depth).fold(root, |element, _| element.first_child().unwrap_or(element))
     }
+}
+
+/// The id of an item of the header.
+fn id_of<'d>(item: Element<'d>) -> Option<Cow<'d, str>> {
+    let plain = ["Id", "ID", "AssertionID"];
+    let mut plain = plain.iter().filter_map(|name| item.attribute("", name));
+    item.attribute(WSU, "Id").or_else(|| plain.next())
 }
 
 fn canonical(

@@ -18,7 +18,7 @@ use crate::confirmation;
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::marks::{self, End};
-use crate::operation::{Operation, OperationObserver};
+use crate::operation::{Observer, Operation, OperationObserver};
 use crate::plan::OutboundPlan;
 use crate::token;
 
@@ -40,7 +40,7 @@ pub(super) struct Securing<'p> {
     /// Most bytes of that together, as it is and in canonical form.
     pub(super) attachment_bytes: usize,
     pub(super) receipt: Receipt,
-    pub(super) observer: &'p mut dyn OperationObserver,
+    pub(super) observer: Observer<'p>,
 }
 
 impl<'p> Securing<'p> {
@@ -51,6 +51,7 @@ impl<'p> Securing<'p> {
         now: Timestamp,
         observer: &'p mut dyn OperationObserver,
     ) -> Self {
+        let mut observer = Observer::new(observer);
         let mut supply = Supply::of(PUBLIC_RANDOMNESS);
         let message = Message::new(plan, outgoing, now, &mut supply);
         let mut pieces = Pieces::default();
@@ -104,7 +105,7 @@ impl<'p> Securing<'p> {
     }
 
     /// What the answer needs; the memory goes back.
-    pub(super) fn finish(self, buffers: &mut Buffers) -> Receipt {
+    pub(super) fn finish(mut self, buffers: &mut Buffers) -> Receipt {
         self.changes.edits.recycle(buffers);
         self.observer.ended(Operation::Other);
         self.receipt

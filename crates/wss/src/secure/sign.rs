@@ -3,14 +3,15 @@
 
 use std::borrow::Cow;
 
-use soapstone_crypto::{Digest, DigestAlgorithm, Hasher, Identity, SignatureAlgorithm};
+use soapstone_crypto::{DigestAlgorithm, Hasher, Identity, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, FnSink, NodeId,
     canonicalize,
 };
 use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
 
-use super::attached::Attached;
+use super::covered::{Covered, LAST, Signed};
+use super::events::MadeSignature;
 use super::message::numbered;
 use super::prefix_lists::PrefixLists;
 use super::ready_keys::Use;
@@ -29,34 +30,12 @@ use crate::operation::Operation;
 use crate::part::Part;
 use crate::plan::{Endorser, KeySource, Signing};
 use crate::secure_error::SecureError;
+use crate::securing_event::{KeyOrigin, KeyUsage};
 use crate::tuning::Buffering;
-
-/// One `ds:Reference` to be written.
-#[derive(Clone)]
-struct Signed<'m> {
-    id: Cow<'m, str>,
-    digest: Digest,
-    /// What its canonicalization lists.
-    prefixes: Vec<String>,
-    /// The place of its part among those of the message's signature.
-    place: usize,
-}
-
-/// The place of what no part of the message's signature names.
-const LAST: usize = usize::MAX;
-
-/// What a signature covers.
-struct Covered<'s, 'm> {
-    /// Elements.
-    elements: &'s [Signed<'m>],
-    /// Attachments.
-    attached: &'s [Attached],
-    /// `SecurityTokenReference`s, whose tokens are digested in their place.
-    dereferenced: Vec<Signed<'s>>,
-}
 
 /// Who signs with a certificate, and how the signature names it.
 struct ByCertificate<'k> {
+    usage: KeyUsage,
     identity: &'k Identity,
     algorithm: SignatureAlgorithm,
     reference: KeyReference,
@@ -141,6 +120,7 @@ impl Securing<'_> {
         };
         let written = if signing.key == KeySource::PrivateKey {
             let by = ByCertificate {
+                usage: KeyUsage::Signature,
                 identity: signing.signer.as_deref().ok_or(SecureError::KeyMissing)?,
                 algorithm: signing.algorithm,
                 reference: signing.reference,
@@ -196,6 +176,7 @@ impl Securing<'_> {
             let written = match &endorsing.endorser {
                 Endorser::Certificate(identity, algorithm) => {
                     let by = ByCertificate {
+                        usage: KeyUsage::Endorsement,
                         identity,
                         algorithm: *algorithm,
                         reference: endorsing.reference,
@@ -240,6 +221,14 @@ impl Securing<'_> {
         // The receiver holds the key as well, and might send the message back. One of a private key
         // can be of nobody but us.
         self.mark(marks::of_code(value.as_ref()));
+        let made = MadeSignature {
+            id,
+            algorithm,
+            signed_info: &signed_info,
+            value: value.as_ref(),
+            key_info: &ready.key_info,
+        };
+        self.tell_of_signature(&made, covered)?;
         Ok(self.finish_signature(id, signed_info, value.as_ref(), &ready.key_info))
     }
 
@@ -275,12 +264,15 @@ impl Securing<'_> {
         }
         if let Some(reference) = &by.dereferenced {
             let token = references::dereferenced(by.reference, holder, &by.token, default);
-            let algorithm = self.message.protection().suite.digest[0];
+            let protection = self.message.protection();
+            let algorithm = protection.suite.digest[0];
+            let hides_tokens = protection.endorsing.iter().any(|one| one.token_encrypted);
             covered.dereferenced.push(Signed {
                 id: reference.clone().into(),
                 digest: soapstone_crypto::digest(algorithm, &token)?,
                 prefixes: Vec::new(),
                 place: LAST,
+                shown: self.shown_token(&token, hides_tokens),
             });
         }
         let signed_info = self.signed_info(id, by.algorithm, &covered, buffers);
@@ -290,6 +282,16 @@ impl Securing<'_> {
             by.identity.key().sign(by.algorithm, &octets)?
         };
         self.observer.ended(Operation::Signature);
+        let origin = KeyOrigin::Private(by.identity.certificate());
+        self.tell_of_plain_key(by.usage, origin, &key_info);
+        let made = MadeSignature {
+            id,
+            algorithm: by.algorithm,
+            signed_info: &signed_info,
+            value: &value,
+            key_info: &key_info,
+        };
+        self.tell_of_signature(&made, &covered)?;
         Ok(self.finish_signature(id, signed_info, &value, &key_info))
     }
 
@@ -360,7 +362,10 @@ impl Securing<'_> {
     }
 
     /// The bytes of a `SignedInfo` that are signed.
-    fn signed_octets<'i>(&self, signed_info: &'i SignedInfo) -> Result<Cow<'i, [u8]>, SecureError> {
+    pub(super) fn signed_octets<'i>(
+        &self,
+        signed_info: &'i SignedInfo,
+    ) -> Result<Cow<'i, [u8]>, SecureError> {
         match &self.lists {
             None => Ok(Cow::Borrowed(signed_info.octets())),
             Some(lists) => lists.signed_octets(signed_info).map(Cow::Owned),
@@ -495,12 +500,14 @@ impl Securing<'_> {
         let (version, name) = (assertion.version(), assertion.id());
         references::write_covered_assertion(version, name, &id, &mut reference);
         let digest = soapstone_crypto::digest(signing.digest, &octets)?;
+        let shown = self.shown_token(&octets, self.hides_assertion());
         self.pieces.assertion_reference = reference;
         Ok(Some(Signed {
             id: id.into(),
             digest,
             prefixes: Vec::new(),
             place: LAST,
+            shown,
         }))
     }
 
@@ -548,6 +555,7 @@ impl Securing<'_> {
             digest,
             prefixes,
             place: LAST,
+            shown: self.shown_piece(octets, written)?,
         })
     }
 
@@ -575,6 +583,14 @@ impl Securing<'_> {
             let added = apex_attribute.map(|attribute| attribute.prefix);
             lists.of_element(document.element(node), added)
         });
+        let listed: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+        let options = C14nOptions {
+            inclusive_prefixes: &listed,
+            canonical_runs: self.message.protection().tuning.canonical_runs,
+            apex_attribute,
+            ..C14nOptions::new(Canonicalization::Exclusive)
+        };
+        let shown = self.shown_node(envelope, node, &options)?;
         // An id that was made for this message is in the canonical form, and never the same again.
         let known = match apex_attribute {
             None => self.message.plan.known.as_ref().zip(document.source(node)),
@@ -590,17 +606,11 @@ impl Securing<'_> {
                     digest,
                     prefixes,
                     place: LAST,
+                    shown,
                 });
             }
             learn = Some((known, source, surroundings));
         }
-        let listed: Vec<&str> = prefixes.iter().map(String::as_str).collect();
-        let options = C14nOptions {
-            inclusive_prefixes: &listed,
-            canonical_runs: self.message.protection().tuning.canonical_runs,
-            apex_attribute,
-            ..C14nOptions::new(Canonicalization::Exclusive)
-        };
         let mut hasher = Hasher::new(self.message.protection().suite.digest[0])?;
         let scratch = &mut digesting.scratch;
         let apex = Apex::Element(node);
@@ -628,6 +638,7 @@ impl Securing<'_> {
             digest,
             prefixes,
             place: LAST,
+            shown,
         })
     }
 }

@@ -19,6 +19,7 @@ use super::securing::Securing;
 use crate::binding::KeyReference;
 use crate::digest;
 use crate::secure_error::SecureError;
+use crate::securing_event::{TokenUse, WrittenToken};
 use crate::suite::{KeyAgreementMethod, Suite, Wrapping};
 
 /// Bytes of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
@@ -41,6 +42,8 @@ impl Securing<'_> {
         let wrapping = wrapping_for(suite, certificate)?;
         self.message.check_retirement(wrapping.short_name())?;
         let named = self.recipient_named(recipient, reference);
+        let listens = self.observer.listens;
+        let shown = listens.then(|| self.named_by(&named)).flatten();
         let wrapped = wrapped(suite, wrapping, certificate, key, named)?;
         write::encrypted_key(
             &EncryptedKeyParts {
@@ -55,7 +58,13 @@ impl Securing<'_> {
             },
             out,
         );
-        Ok(digest::sha1([wrapped.cipher_value.as_slice()]))
+        let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
+        if listens && recipient.held.is_none() && reference.has_token() {
+            let token = WrittenToken::Certificate(certificate);
+            self.tell_of_token("peer", token, TokenUse::Recipient, false);
+        }
+        self.tell_of_wrapping((id, &sha1), wrapping, certificate, shown.as_ref());
+        Ok(sha1)
     }
 
     /// What names whom a session key is for: the assertion of the request, or the certificate,

@@ -16,6 +16,7 @@ use soapstone_wss::{
 use soapstone_xml::Buffers;
 
 use crate::conversations::{context, knowing, text};
+use crate::securing_events::Sender;
 use crate::support::{
     Agreeing, PLAIN, client_keys, envelope, facts, forwarded, header, now, open, open_with, policy,
     secure, service_keys, symmetric_token,
@@ -319,15 +320,25 @@ fn carried(
     outgoing: Outgoing<'_>,
     facts: &Facts,
 ) -> Result<[Receipt; 2], Failure> {
-    let secured = plan.secure(envelope(message), outgoing, now(), &mut Buffers::default());
+    let (mut buffers, mut sender) = (Buffers::default(), Sender::default());
+    let secured = plan.secure_observed(
+        envelope(message),
+        outgoing,
+        now(),
+        &mut buffers,
+        &mut sender,
+    );
     let secured = secured.map_err(|error| match error {
         SecureError::NothingToSign | SecureError::RequestKeyMissing => Failure::Nothing,
         error => Failure::Other(format!("it is not secured: {error}")),
     })?;
     let message = text(&secured);
-    let opened = open_with(policy, keys, facts, &message, now());
+    let opened = open_with(policy, keys.clone(), facts, &message, now());
     let opened = opened
         .map_err(|error| Failure::Other(format!("it is not opened: {error:?}\n{message}")))?;
+    if let Some(amiss) = sender.amiss(policy, (keys, facts), &message) {
+        return Err(Failure::Other(format!("{amiss}\n{message}")));
+    }
     let seen = forwarded(&opened);
     if !seen.contains("Grüße &amp; mehr</e:text>") {
         return Err(Failure::Other(format!("another message is opened: {seen}")));

@@ -30,6 +30,7 @@ mod reflections;
 mod refusals;
 mod round_trips;
 mod saml;
+mod securing_events;
 mod support;
 mod tls_endorsers;
 mod tunings;
