@@ -22,7 +22,7 @@ pub mod replay;
 pub use attempts::{Attempts, KeyName, Outcome, Tally};
 pub use endpoint::{
     Arrived, Call, Client, Handshake, HandshakeError, Handshakes, Memory, OpenedMessage, Opener,
-    PassedMessage, ReceiveError, Securer, Service,
+    PassedMessage, ReceiveError, Securer, Service, Step, StepObserver,
 };
 pub use replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_wss::{Envelope, Verified};
+use soapstone_wss::{Envelope, OperationObserver, Verified};
 use soapstone_xml::Buffers;
 
 use super::step::{Step, StepObserver};
@@ -67,6 +67,10 @@ impl StepObserver for Observer<'_> {
         if let Some(observer) = &mut self.0 {
             observer.verified(message);
         }
+    }
+
+    fn securing(&mut self) -> Option<&mut dyn OperationObserver> {
+        self.0.as_mut()?.securing()
     }
 }
 

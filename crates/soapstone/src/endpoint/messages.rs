@@ -157,7 +157,10 @@ impl<P: Secures> Endpoint<P> {
             kerberos: begun.as_ref().or(outgoing.kerberos),
             ..outgoing
         };
-        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
+        let mut secured = match observer.securing() {
+            Some(listener) => plan.secure_observed(envelope, outgoing, now, buffers, listener)?,
+            None => plan.secure(envelope, outgoing, now, buffers)?,
+        };
         self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
         secured.receipt.relation = relation;

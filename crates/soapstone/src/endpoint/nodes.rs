@@ -139,7 +139,12 @@ impl<P: Directions> Endpoint<P> {
                 clock: self.peer_clock(),
                 ..Outgoing::default()
             };
-            let secured = plan.secure(envelope, outgoing, now, buffers)?;
+            let secured = match observer.securing() {
+                Some(listener) => {
+                    plan.secure_observed(envelope, outgoing, now, buffers, listener)?
+                }
+                None => plan.secure(envelope, outgoing, now, buffers)?,
+            };
             self.note_sent(plan, &secured.receipt, now);
             bytes = secured.bytes;
         }

@@ -43,7 +43,50 @@ impl Endpoint<OutboundPlan> {
         make(|call| self.secure_with(message, Outgoing::default(), call))
     }
 
-    /// [Secures](Self::secure) a message in a tuned call.
+    /// [Secures](Self::secure) a message in a tuned call. An observer of the call may
+    /// [listen](crate::StepObserver::securing) to all that is done:
+    ///
+    /// ```no_run
+    /// # use std::path::Path;
+    /// # use jiff::Timestamp;
+    /// use soapstone::wss::{Operation, OperationObserver, Outgoing, SecuringEvent};
+    /// use soapstone::xml::Buffers;
+    /// use soapstone::{Call, Securer, Step, StepObserver};
+    ///
+    /// struct Digests;
+    ///
+    /// impl OperationObserver for Digests {
+    ///     fn ended(&mut self, _: Operation) {}
+    ///
+    ///     fn listens(&self) -> bool {
+    ///         true
+    ///     }
+    ///
+    ///     fn made(&mut self, event: SecuringEvent<'_>) {
+    ///         if let SecuringEvent::Reference { uri, element, canonical, .. } = event {
+    ///             println!("{uri} is {element}, {} bytes", canonical.len());
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// impl StepObserver for Digests {
+    ///     fn ended(&mut self, _: Step) {}
+    ///
+    ///     fn securing(&mut self) -> Option<&mut dyn OperationObserver> {
+    ///         Some(self)
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let message = Vec::new();
+    /// let file = Path::new("client.toml");
+    /// let securer = Securer::from_file(file, &|name| std::env::var(name).ok())?;
+    /// let (mut digests, mut buffers) = (Digests, Buffers::default());
+    /// let mut call = Call::new(Timestamp::now(), &mut buffers).observed(&mut digests);
+    /// let secured = securer.secure_with(message, Outgoing::default(), &mut call)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// Why the message cannot be secured.

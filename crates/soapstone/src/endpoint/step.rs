@@ -1,6 +1,6 @@
-//! The steps of opening and securing, for those who measure.
+//! The steps of opening and securing, for those who measure or explain.
 
-use soapstone_wss::{Envelope, Verified};
+use soapstone_wss::{Envelope, OperationObserver, Verified};
 
 /// A step of opening or securing, for those who measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +46,13 @@ pub trait StepObserver: Send {
     /// at it here, where nothing has to be read again.
     fn verified(&mut self, message: &Verified<Envelope>) {
         let _ = message;
+    }
+
+    /// Who is told of all that is done to messages that are secured. It is asked once for each
+    /// header. A listener is for messages at rest
+    /// ([`OperationObserver::listens`](soapstone_wss::OperationObserver::listens)).
+    fn securing(&mut self) -> Option<&mut dyn OperationObserver> {
+        None
     }
 }
 
