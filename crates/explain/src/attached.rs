@@ -16,6 +16,7 @@ use crate::model::{Explanation, Finding, ReferenceFound, Severity, State};
 use crate::read::ReferenceRead;
 use crate::reference::{Named, ends, not_computed};
 use crate::search::Budget;
+use crate::sent::reference_file;
 
 /// How often XML can grow at most in its canonical form.
 const GROWTH: usize = 16;
@@ -111,11 +112,7 @@ impl Material<'_> {
             let finding = Finding::new(Severity::Error, "digest-mismatch", place.as_str(), says);
             told.findings.push(finding.because([cause]));
         }
-        let file = format!(
-            "signature-{}-reference-{}.c14n",
-            named.place + 1,
-            number + 1
-        );
+        let file = reference_file(named.place + 1, number + 1);
         self.keep(file, &bytes, told);
         found
     }

@@ -50,6 +50,7 @@ mod report;
 mod request;
 mod search;
 mod secrets;
+mod sent;
 mod signed_info;
 mod sketch;
 mod tokens;
@@ -73,6 +74,10 @@ pub use model::{
 };
 pub use options::Options;
 pub use report::{json, text};
+pub use sent::{
+    Arrived, Sent, SentCipherText, SentDerivation, SentHeader, SentItem, SentKey, SentReference,
+    SentSignature, SentTimestamp, SentToken, SentWrapping, compare, sent_json, sent_text,
+};
 pub use xop::of_mtom;
 
 /// A message that cannot be read at all.

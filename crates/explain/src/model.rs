@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::cause::Cause;
+use crate::sent::Arrived;
 
 /// Everything that was found out about a message.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -25,6 +26,9 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// How the message differs in form from a good one, where there is one.
     pub differences: Vec<String>,
+    /// How what was signed arrived, where what was sent is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arrived: Vec<Arrived>,
     /// What an endpoint file says of it, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -109,6 +113,9 @@ pub enum State {
 pub struct SignatureFound {
     /// Line of its start tag.
     pub line: u32,
+    /// Its id, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The signature method.
     pub algorithm: String,
     /// The canonicalization of `ds:SignedInfo`.

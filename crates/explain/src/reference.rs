@@ -17,6 +17,7 @@ use crate::opened;
 use crate::read::{MOST, ReferenceRead, SignatureRead};
 use crate::recipe::{NoBytes, Recipe};
 use crate::search::{Budget, search};
+use crate::sent::reference_file;
 
 /// Forms that are tried of what is still encrypted.
 const FEW: usize = 300;
@@ -157,11 +158,7 @@ impl Material<'_> {
             self.hold_to_order(named, reference, layer, &mut computed, budget);
         }
         if let Some(bytes) = kept {
-            let file = format!(
-                "signature-{}-reference-{}.c14n",
-                named.place + 1,
-                number + 1
-            );
+            let file = reference_file(named.place + 1, number + 1);
             self.keep(file, &bytes, told);
         }
         let finding = self.without_digest(named, reference, problem, &computed);

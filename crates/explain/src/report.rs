@@ -20,7 +20,7 @@ pub fn json(file: &str, explanation: &Explanation) -> serde_json::Value {
 
 /// Text of the message on one line: control characters, other separators of lines, and marks that
 /// turn the direction of writing (UAX #9) are escaped.
-fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -153,6 +153,13 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\nDifferences from the good message")?;
         for difference in &told.differences {
             writeln!(out, "  {}", line(difference))?;
+        }
+    }
+    if !told.arrived.is_empty() {
+        writeln!(out, "\nCompared with what was sent")?;
+        for one in &told.arrived {
+            let word = if one.same { "same" } else { "DIFFERS" };
+            writeln!(out, "  {word}: {}: {}", line(&one.place), line(&one.says))?;
         }
     }
     if !told.sketch.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: a value that cannot be checked is told as such, and is no mismatch.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use soapstone_xml::{Canonicalization, Element};
@@ -17,6 +18,7 @@ use crate::recipe::Recipe;
 use crate::reference::{Computed, Named};
 use crate::search::Budget;
 use crate::secrets::Secrets;
+use crate::sent::signed_info_file;
 use crate::value::{Keys, Subject};
 
 impl Material<'_> {
@@ -63,7 +65,7 @@ impl Material<'_> {
             problem(Severity::Note, "work-bound", says);
             return found;
         };
-        let file = format!("signature-{}-signed-info.c14n", named.place + 1);
+        let file = signed_info_file(named.place + 1);
         self.keep(file, &signed, told);
         let keys = self.keys(signature);
         let subject = Subject {
@@ -171,6 +173,7 @@ fn not_checked(signature: &SignatureRead<'_>, computed: &[Computed]) -> Signatur
     });
     SignatureFound {
         line: signature.element.line_column().0,
+        id: signature.element.attribute("", "Id").map(Cow::into_owned),
         algorithm: signature
             .method
             .map_or(signature.method_uri.clone(), |method| {

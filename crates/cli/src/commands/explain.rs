@@ -18,7 +18,8 @@ use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
 use soapstone::xml::{Limits, ParseOptions};
 use soapstone_explain::{
-    EngineReport, Explanation, Known, Options, Verdict, algorithms, explain, of_mtom,
+    Arrived, EngineReport, Explanation, Known, Options, Verdict, algorithms, compare, explain,
+    of_mtom,
 };
 use soapstone_gateway::RefusedMessage;
 
@@ -26,6 +27,8 @@ use crate::admin::{ADDRESS, AdminOptions};
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
 use crate::files::{self, Existing, Privacy};
 use recorded::fetch;
+
+use super::secure::told::TREE;
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -56,6 +59,7 @@ Examples:
   soapstone explain --json message.xml                   the same for other programs
   soapstone explain --dump bytes message.xml             canonical bytes of all that is signed, as files
   soapstone explain --against good.xml message.xml       how it differs in form from a good message
+  soapstone explain --sent sent message.xml              what arrived of a message that we sent
   soapstone explain --response-to request.xml answer.xml confirmed signatures and wsa:RelatesTo, too
   soapstone explain --gateway http://127.0.0.1:9901 5f2a11c0-r7   a message that a gateway refused
   soapstone explain --gateway https://gw:9901 --ca ca.pem --cert me.cert.pem --key me.key.pem 5f2a11c0-r7
@@ -95,6 +99,10 @@ pub struct Arguments {
     /// A good message of the same sender, to compare with
     #[arg(long, value_name = "GOOD")]
     against: Option<PathBuf>,
+    /// The folder of `soapstone secure --explain --dump`: compare what was signed with what
+    /// arrived
+    #[arg(long, value_name = "DIR")]
+    sent: Option<PathBuf>,
 }
 
 /// Largest file that is read, bytes. The limit of the endpoint file or of the parser tells of a
@@ -172,7 +180,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         now: Some(whole_seconds(now)),
         against: against.as_deref(),
         request: request.as_deref(),
-        dump: arguments.dump.is_some(),
+        dump: arguments.dump.is_some() || arguments.sent.is_some(),
         ..Options::default()
     };
     if let Some(opened) = &mut opened {
@@ -201,6 +209,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     })?;
     told.verdict = opened.map(|opened| opened.in_words(&told));
+    if let Some(folder) = &arguments.sent {
+        told.arrived = compared(folder, &told)?;
+    }
     if let Some(folder) = &arguments.dump {
         dump(folder, &told)?;
     }
@@ -403,6 +414,15 @@ fn loaded(config: &IdentityConfig) -> Option<Identity> {
         // A key that stays in its token deciphers nothing here.
         IdentitySource::Token { .. } => None,
     }
+}
+
+/// What arrived of a message whose folder `soapstone secure --dump` wrote.
+fn compared(folder: &Path, told: &Explanation) -> Result<Vec<Arrived>, Failure> {
+    let tree = folder.join(TREE);
+    let text = files::read_at_most(Some(&tree), LARGEST)?;
+    let sent = serde_json::from_slice(&text).map_err(|error| Failure::file(&tree, error))?;
+    let file = |name: &str| files::read_at_most(Some(&folder.join(name)), LARGEST).ok();
+    Ok(compare(&sent, &file, told))
 }
 
 /// Writes canonical bytes, which may be the plaintext of what was encrypted: for their owner alone.

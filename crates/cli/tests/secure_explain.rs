@@ -1,0 +1,215 @@
+//! `soapstone secure --explain`, and `soapstone explain --sent`: what is told of a message that is
+//! secured, that no secret is among it, and that it is compared with what arrives.
+
+mod common;
+
+use common::{Folder, SOAP11, envelope};
+use serde_json::Value;
+
+/// What the Body says, and what must be told nowhere where it is encrypted.
+const TEXT: &str = "levné";
+
+/// Keys, endpoint files, and a plain message.
+fn prepared(mechanism: &str) -> Folder {
+    let folder = Folder::new();
+    folder.run("keys new ca --ca").succeeds();
+    folder.run("keys new client --signed-by ca").succeeds();
+    folder.run("keys new server --signed-by ca").succeeds();
+    let security =
+        format!("[security]\nmechanism = \"{mechanism}\"\nsuite = \"Basic256Sha256+RsaSha256\"\n");
+    let own = |name: &str| {
+        format!("identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n")
+    };
+    let peer = "peer = { certificate = \"server.cert.pem\" }\n";
+    let trust = "trust = { anchors = [\"ca.cert.pem\"] }\n";
+    let (peer, identity) = match mechanism {
+        "sign" => ("", String::new()),
+        _ => (peer, own("server")),
+    };
+    folder.write("client.toml", [&own("client"), peer, &security].concat());
+    folder.write("server.toml", [&identity, trust, &security].concat());
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+#[test]
+fn the_tree_is_on_standard_output_and_the_message_where_it_is_wanted() {
+    let folder = prepared("sign");
+    let run = folder
+        .run("secure --config client.toml plain.xml -o good.xml --explain")
+        .succeeds();
+    let text = run.text();
+    for one in [
+        "plain.xml: secured with one security header\n",
+        "\nSecurity header, in order\n  wsu:Timestamp `",
+        "\n  wsse:BinarySecurityToken `",
+        "; the signature names it as its key\n",
+        "\nKeys\n  signature: the private key of ",
+        "\n  rsa-sha256 over ds:SignedInfo by exc-c14n, ",
+        "` to `soap:Body`, as the endpoint file has `Body` signed\n    transforms: exc-c14n\n    sha256 ",
+        TEXT,
+    ] {
+        assert!(text.contains(one), "{one}: {text}");
+    }
+    assert!(!text.contains("<soap:Envelope"), "{text}");
+    folder.run("open --config server.toml good.xml").succeeds();
+    let alone = folder.run("secure --config client.toml plain.xml --explain");
+    let alone = alone.succeeds();
+    assert!(!alone.text().contains("</soap:Envelope>"));
+}
+
+#[test]
+fn what_is_not_explained_is_written_as_before() {
+    let folder = prepared("sign");
+    let run = folder
+        .run("secure --config client.toml plain.xml")
+        .succeeds();
+    assert!(run.text().ends_with("</soap:Envelope>"), "{}", run.text());
+    for words in ["--json", "--dump sent"] {
+        let run = folder.run(&format!("secure --config client.toml plain.xml {words}"));
+        assert_eq!(run.status, 1, "{words}");
+        assert!(!folder.exists("sent"));
+    }
+}
+
+#[test]
+fn json_has_the_fields_of_the_guide() {
+    let folder = prepared("sign-encrypt");
+    let run = folder
+        .run("secure --config client.toml plain.xml -o good.xml --explain --json")
+        .succeeds();
+    let told = json(&run.out);
+    assert_eq!(told["file"], "plain.xml");
+    let header = &told["headers"][0];
+    assert_eq!(header["items"][0]["name"], "wsu:Timestamp");
+    assert_eq!(header["tokens"][0]["element"], "wsse:BinarySecurityToken");
+    assert_eq!(header["keys"][0]["usage"], "signature");
+    assert_eq!(header["encryption"][0]["element"], "soap:Body");
+    assert_eq!(header["encryption"][0]["extent"], "content");
+    let wrapped = header["wrapped"][0]["recipient"].as_str().expect("a name");
+    assert!(wrapped.contains("server"), "{wrapped}");
+    let signature = &header["signatures"][0];
+    assert_eq!(signature["number"], 1);
+    let references = signature["references"].as_array().expect("a list");
+    let message = folder.read("good.xml");
+    for one in references {
+        // Digests of an encrypted part stand in the message, as its signature does.
+        let digest = one["digest"].as_str().expect("base64");
+        let has_digest = message.contains(&format!(">{digest}</"));
+        assert!(has_digest, "{digest}: {message}");
+        assert_eq!(one["secret"], one["element"] == "soap:Body");
+    }
+}
+
+/// Nothing that the message has encrypted is told, and no password. Whoever wants it says so.
+#[test]
+fn what_is_encrypted_is_told_nowhere_but_in_the_files_that_are_asked_for() {
+    let folder = prepared("sign-encrypt");
+    for more in ["", " --json", " --dump sent"] {
+        let command = "secure --config client.toml plain.xml -o good.xml --explain";
+        let run = folder.run(&format!("{command}{more}")).succeeds();
+        let text = run.text();
+        assert!(
+            !text.contains(TEXT) && !text.contains("very secret"),
+            "{text}"
+        );
+        assert!(!text.contains("tajn"), "{text}");
+    }
+    let tree = folder.read("sent/secured.json");
+    assert!(
+        !tree.contains("tajn") && !tree.contains("very secret"),
+        "{tree}"
+    );
+    let files = std::fs::read_dir(folder.path("sent")).expect("a folder");
+    let names = files.map(|file| file.expect("a file").file_name());
+    let mut contents = names.map(|name| folder.read(&format!("sent/{}", name.display())));
+    assert!(
+        contents.any(|text| text.contains(TEXT)),
+        "nobody could compare it"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_dumped_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = prepared("sign-encrypt");
+    folder
+        .run("secure --config client.toml plain.xml -o good.xml --explain --dump sent")
+        .succeeds();
+    for file in std::fs::read_dir(folder.path("sent")).expect("a folder") {
+        let file = file.expect("a file");
+        let mode = file.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", file.file_name());
+    }
+}
+
+/// Sender and receiver write the same bytes under the same names.
+#[test]
+fn the_files_of_the_sender_are_those_of_the_receiver() {
+    for mechanism in ["sign", "sign-encrypt", "encrypt-sign"] {
+        let folder = prepared(mechanism);
+        folder
+            .run("secure --config client.toml plain.xml -o good.xml --explain --dump sent")
+            .succeeds();
+        folder
+            .run("explain --config server.toml --dump arrived good.xml")
+            .succeeds();
+        let mut compared = 0;
+        for file in std::fs::read_dir(folder.path("arrived")).expect("a folder") {
+            let name = file.expect("a file").file_name();
+            let read = |side: &str| folder.read(&format!("{side}/{}", name.display()));
+            assert_eq!(read("sent"), read("arrived"), "{mechanism}");
+            compared += 1;
+        }
+        assert_eq!(compared, 3, "{mechanism}");
+        let run = folder
+            .run("explain --config server.toml --sent sent good.xml")
+            .succeeds();
+        let text = run.text();
+        assert_eq!(text.matches("\n  same: signature 1, ").count(), 3, "{text}");
+        assert!(!text.contains("DIFFERS"), "{text}");
+    }
+}
+
+#[test]
+fn the_first_byte_that_was_changed_on_the_way_is_told() {
+    let folder = prepared("sign");
+    folder
+        .run("secure --config client.toml plain.xml -o good.xml --explain --dump sent")
+        .succeeds();
+    let good = folder.read("good.xml");
+    folder.write("changed.xml", good.replace("<b:price>100", "<b:price>900"));
+    let run = folder.run("explain --sent sent changed.xml");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    let body = folder.read("sent/signature-1-reference-2.c14n");
+    let place = body.find("<b:price>100").expect("the price") + "<b:price>".len() + 1;
+    let differs = format!("the first one that differs is byte {place}: sent `");
+    assert!(text.contains(&differs), "{differs}: {text}");
+    assert!(text.contains("<b:price>900"), "{text}");
+    let told = json(&folder.run("explain --json --sent sent changed.xml").out);
+    let arrived = told["arrived"].as_array().expect("a list");
+    let same: Vec<bool> = arrived
+        .iter()
+        .filter_map(|one| one["same"].as_bool())
+        .collect();
+    assert_eq!(same, [true, true, false]);
+    // A message that is another one has none of the signatures.
+    folder
+        .run("secure --config client.toml plain.xml -o other.xml")
+        .succeeds();
+    let run = folder.run("explain --sent sent other.xml").succeeds();
+    assert!(
+        run.text()
+            .contains("DIFFERS: signature 1: it did not arrive"),
+        "{}",
+        run.text()
+    );
+    let run = folder.run("explain --sent nowhere good.xml");
+    assert_eq!(run.status, 1);
+}
