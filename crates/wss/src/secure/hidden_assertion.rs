@@ -14,6 +14,7 @@ use super::securing::Securing;
 use super::shown::name_of;
 use super::text::put;
 use crate::binding::KeyReference;
+use crate::key_locator::KeyLocator;
 use crate::names::SAML20;
 use crate::secure_error::SecureError;
 use crate::securing_event::CipherExtent;
@@ -81,11 +82,10 @@ impl Securing<'_> {
         if is_element {
             put(&["</saml:EncryptedAssertion>"], &mut data.end);
         }
-        if self.observer.listens {
-            let named = self.named_by(&session.key_info);
-            let (element, extent) = (name_of(&plain), CipherExtent::Element);
-            self.tell_of_cipher_text((&data_id, element, extent), algorithm, named.as_ref());
-        }
+        let (element, extent) = (name_of(&plain), CipherExtent::Element);
+        // The wrapped key stands in the place of a name.
+        let inside = self.observer.listens.then_some(KeyLocator::Token(key_id));
+        self.tell_of_cipher_text((&data_id, element, extent), algorithm, inside.as_ref());
         data.write(&[], &mut self.pieces.assertion);
         data.recycle_cipher(buffers);
         Ok(())

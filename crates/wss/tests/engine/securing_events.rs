@@ -1,17 +1,22 @@
 //! The events of securing: what a listener hears, that the receiver is told the same bytes, and
 //! that no secret is among them.
 
+use std::sync::Arc;
+
 use soapstone_crypto::{base64, digest};
 use soapstone_wss::{
-    CipherExtent, ConversationVersion, DerivedKeyForm, Envelope, Event, Facts, FirstSeen,
-    InboundPlan, InclusivePrefixes, KeyBinding, KeyOrigin, KeyReference, KeyUsage, Keys, Mechanism,
-    Operation, OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Policy,
-    ProtectionOrder, Secured, SecuringEvent, SupportingToken, TokenUse, Transformation,
-    UsernamePolicy, WrittenToken,
+    AssertionToken, CipherExtent, ConfirmationMethod, ConversationVersion, DerivedKeyForm,
+    EncryptedPart, Envelope, Event, Facts, FirstSeen, InboundPlan, InclusivePrefixes, KeyBinding,
+    KeyOrigin, KeyReference, KeyUsage, Keys, Mechanism, Operation, OperationObserver, OutboundPlan,
+    Outgoing, Part, PasswordKind, Policy, ProtectionOrder, Receipt, SamlVersion, Secured,
+    SecuringEvent, SupportingToken, TokenUse, Transformation, UsernamePolicy, WrittenToken,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use crate::conversations::derived;
+use crate::saml::accepted::covering;
+use crate::saml::hidden::hiding;
+use crate::saml::issuing::{Draft, accepting, adjusted, with_assertion};
 use crate::support::*;
 
 /// A reference as one side tells it: its URI, the canonical bytes, and the digest.
@@ -26,6 +31,8 @@ pub(crate) struct Sender {
     /// What names the keys of signatures.
     named: Vec<String>,
     secret: Vec<String>,
+    /// Signatures whose values only the receiver may read.
+    secret_values: usize,
     /// All that anybody may be told of elements and tokens.
     public: String,
     heard: Vec<String>,
@@ -110,8 +117,12 @@ impl OperationObserver for Sender {
                 format!("digested {element}")
             }
             SecuringEvent::SignatureValue {
-                named, signed_info, ..
+                named,
+                signed_info,
+                is_secret,
+                ..
             } => {
+                self.secret_values += usize::from(is_secret);
                 self.signed_infos.push(signed_info.to_vec());
                 self.named.push(named.unwrap().to_string());
                 "signed".to_owned()
@@ -184,9 +195,17 @@ fn secured(policy: &Policy, plain: &str) -> (Secured, Sender) {
         Some(agreeing) => agreeing.client_keys(),
         None => client_keys(),
     };
+    secured_with(policy, keys, plain, Outgoing::default())
+}
+
+fn secured_with(
+    policy: &Policy,
+    keys: Keys,
+    plain: &str,
+    outgoing: Outgoing<'_>,
+) -> (Secured, Sender) {
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
-    let mut sender = Sender::default();
-    let (outgoing, mut buffers) = (Outgoing::default(), Buffers::default());
+    let (mut sender, mut buffers) = (Sender::default(), Buffers::default());
     let secured = plan.secure_observed(envelope(plain), outgoing, now(), &mut buffers, &mut sender);
     (secured.unwrap(), sender)
 }
@@ -282,7 +301,7 @@ fn signing_policies() -> Vec<Policy> {
         |one| {
             one.parts
                 .encrypted
-                .push(soapstone_wss::EncryptedPart::customary(Part::Signature));
+                .push(EncryptedPart::customary(Part::Signature));
         },
     ));
     policies
@@ -430,11 +449,109 @@ fn what_only_the_receiver_may_read_is_marked() {
     // A part inside of a signed one, and around one.
     let inside = with(&policy(Mechanism::Sign, "Basic256Sha256"), |one| {
         *one = policy(Mechanism::SignEncrypt, "Basic256Sha256");
-        one.parts.encrypted = vec![soapstone_wss::EncryptedPart::customary(path("//text"))];
+        one.parts.encrypted = vec![EncryptedPart::customary(path("//text"))];
     });
     let plain = PLAIN.replace("e:text", "text");
     let (_, sender) = secured(&inside, &plain);
     assert_eq!(sender.secret, ["soap:Body"]);
+}
+
+fn encrypting(policy: &mut Policy, part: Part) {
+    let part = EncryptedPart::customary(part);
+    policy.parts.encrypted.push(part);
+}
+
+#[test]
+fn signatures_tokens_and_confirmations_that_are_encrypted_are_marked() {
+    let plain = policy(Mechanism::SignEncrypt, "Basic256Sha256");
+    let policy = with(&plain, |one| {
+        encrypting(one, Part::Signature);
+        endorse(one, KeyReference::Direct, true, true);
+        hide_endorsement(one);
+    });
+    let (_, sender) = secured(&policy, PLAIN);
+    assert_eq!(sender.secret_values, 2);
+    for element in ["ds:Signature", "wsse:BinarySecurityToken", "soap:Body"] {
+        let is_secret = sender.secret.iter().any(|one| one == element);
+        assert!(is_secret, "{element}: {:?}", sender.secret);
+    }
+    let token = "token CN=client: Endorsement, secret: true";
+    assert!(
+        sender.heard.iter().any(|one| one == token),
+        "{:#?}",
+        sender.heard
+    );
+
+    let user = UsernamePolicy::with_passwords(vec![PasswordKind::Absent]);
+    let policy = with(&plain, |one| {
+        one.supporting.push(SupportingToken::Username(user.clone()));
+        one.parts.signed.push(Part::UsernameToken);
+        encrypting(one, Part::UsernameToken);
+    });
+    let (_, sender) = secured(&policy, PLAIN);
+    assert!(sender.secret.iter().any(|one| one == "wsse:UsernameToken"));
+    let token = "token alice: Authentication, secret: true";
+    assert!(
+        sender.heard.iter().any(|one| one == token),
+        "{:#?}",
+        sender.heard
+    );
+
+    let receipt = Receipt {
+        signature_values: vec![b"a value".to_vec()],
+        signer: Some(PARTIES.client.certificate().clone()),
+        ..Receipt::default()
+    };
+    let policy = with(&plain, |one| {
+        one.header.signature_confirmation = true;
+        one.parts.signed.push(Part::SignatureConfirmation);
+        encrypting(one, Part::Signature);
+        encrypting(one, Part::SignatureConfirmation);
+    });
+    let outgoing = Outgoing::answer(&receipt);
+    let (_, sender) = secured_with(&policy, service_keys(), PLAIN, outgoing);
+    let confirmation = "wsse11:SignatureConfirmation";
+    assert!(sender.secret.iter().any(|one| one == confirmation));
+    assert!(sender.heard.iter().any(|one| one == "1 confirmed"));
+}
+
+/// With the key of the message, and in cipher text of its own.
+#[test]
+fn an_assertion_that_is_encrypted_is_marked() {
+    let with_message = with(&policy(Mechanism::SignEncrypt, "Basic256GCM"), |one| {
+        one.parts.signed.push(Part::Assertion);
+        encrypting(one, Part::Assertion);
+    });
+    let vouched = |policy: &Policy| {
+        adjusted(policy, |accepted| {
+            accepted.methods = vec![ConfirmationMethod::SenderVouches];
+        })
+    };
+    let with_message = vouched(&with_assertion(with_message, accepting()));
+    for (policy, is_secret) in [
+        (with_message, true),
+        (vouched(&hiding(&covering())), true),
+        (vouched(&covering()), false),
+    ] {
+        let assertion = Draft::vouched(SamlVersion::V20).signed();
+        let token = AssertionToken::parse(assertion.into_bytes()).unwrap();
+        let keys = Keys {
+            assertion: Some(Arc::new(token)),
+            ..client_keys()
+        };
+        let (_, sender) = secured_with(&policy, keys, PLAIN, Outgoing::default());
+        let is_assertion = |name: &String| name.ends_with(":Assertion") || name == "Assertion";
+        assert_eq!(sender.secret.iter().any(is_assertion), is_secret);
+        let token = format!(": Authentication, secret: {is_secret}");
+        let told = sender
+            .heard
+            .iter()
+            .find(|one| one.starts_with("token Assertion"));
+        assert!(told.unwrap().ends_with(&token), "{told:?}");
+        let of_assertion = |one: &&String| one.contains("Assertion by ");
+        let encrypted = sender.heard.iter().filter(of_assertion).count();
+        assert_eq!(encrypted, usize::from(is_secret), "{:#?}", sender.heard);
+    }
 }
 
 /// An observer that does not listen, and must hear of no event.
