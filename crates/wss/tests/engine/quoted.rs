@@ -267,3 +267,284 @@ fn what_is_signed_in_plain_text_may_be_cipher_text_unasked() {
     let holder = unexpected(names::WSSE11, "EncryptedHeader");
     assert_eq!(open(&encrypts_first(&asked), &message).unwrap_err(), holder);
 }
+
+/// The message with a list of its own for this cipher text, behind everything else in the header.
+fn listed_apart(message: &str, id: &str) -> String {
+    let list = format!(
+        "<xenc:ReferenceList xmlns:xenc=\"{}\"><xenc:DataReference URI=\"#{id}\"/></xenc:ReferenceList></wsse:Security>",
+        names::XENC
+    );
+    message.replacen("</wsse:Security>", &list, 1)
+}
+
+/// The signature is over the cipher text, and is verified before it is deciphered.
+#[test]
+fn what_a_signed_block_quotes_is_not_deciphered_behind_the_signature() {
+    for suite in ["Basic256", "Basic256GCM"] {
+        let receiver = with_shared_key(policy(Mechanism::SignEncrypt, suite));
+        let sender = with(&receiver, |policy| {
+            policy.parts.signed.push(header("Action"));
+        });
+        let captured = secure(&receiver, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let quoting = PLAIN.replace(">urn:echo<", &format!(">{data}<"));
+        let message = secure(&sender, &quoting);
+        open(&receiver, &message).unwrap();
+        let refused = open(&receiver, &listed_apart(&message, id)).unwrap_err();
+        let expected = unexpected("http://www.w3.org/2005/08/addressing", "Action");
+        assert_eq!(refused, expected, "{suite}");
+    }
+}
+
+/// Ids look everywhere, as paths do.
+#[test]
+fn captured_cipher_text_of_an_id_is_not_deciphered_in_an_unsigned_block() {
+    let plain = PLAIN.replace(
+        "<e:text ",
+        &format!("<e:text xmlns:u=\"{}\" u:Id=\"text\" ", names::WSU),
+    );
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let encrypting = |parts: &[Part]| {
+            with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+                let parts = parts.iter().cloned().map(EncryptedPart::customary);
+                policy.parts.encrypted = parts.collect();
+                policy.parts.unsigned = vec![header("MessageID")];
+            })
+        };
+        let by_id = Part::Id("text".to_owned());
+        let captured = secure(&encrypting(std::slice::from_ref(&by_id)), &plain);
+        let (data, id) = cipher_text(&captured);
+        let receiver = encrypting(&[by_id, header("To")]);
+        open(&receiver, &secure(&receiver, &plain)).unwrap();
+        let block = format!("<a:MessageID xmlns:e=\"urn:echo\">{data}</a:MessageID></soap:Header>");
+        let sender = encrypting(&[header("To")]);
+        let message = secure(&sender, PLAIN).replace("</soap:Header>", &block);
+        for listed in listed(&message, id) {
+            let refused = open(&receiver, &listed).unwrap_err();
+            let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
+            assert_eq!(refused, expected, "{mechanism}");
+        }
+    }
+}
+
+/// Nothing is signed, so that more may be encrypted than is demanded. The header of another node is
+/// his affair all the same, however deep in it.
+#[test]
+fn without_signatures_all_is_deciphered_but_in_the_header_of_another_node() {
+    let body = with_shared_key(policy(Mechanism::Encrypt, "Basic256GCM"));
+    let text = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
+    let by_path = with(&body, |policy| {
+        policy.parts.encrypted = vec![EncryptedPart::customary(Part::Path(text))];
+    });
+    let more = with(&body, |policy| {
+        policy.parts.encrypted.push(EncryptedPart {
+            part: header("To"),
+            extent: Extent::Content,
+        });
+    });
+    let opened = open(&body, &secure(&more, PLAIN)).unwrap();
+    assert!(forwarded(&opened).contains("urn:service"));
+    let other = |inside: &str| {
+        format!(
+            "<wsse:Security xmlns:wsse=\"{}\" soap:actor=\"urn:other\" xmlns:e=\"urn:echo\">{inside}</wsse:Security></soap:Header>",
+            names::WSSE
+        )
+    };
+    for policy in [body, by_path] {
+        let captured = secure(&policy, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        for (inside, holder) in [
+            (data.to_owned(), unexpected(names::WSSE, "Security")),
+            (
+                format!("<e:deep>{data}</e:deep>"),
+                unexpected("urn:echo", "deep"),
+            ),
+        ] {
+            let message = secure(&policy, PLAIN).replace("</soap:Header>", &other(&inside));
+            for listed in listed(&message, id) {
+                assert_eq!(open(&policy, &listed).unwrap_err(), holder);
+            }
+        }
+    }
+}
+
+/// A path selects something in the Body, which the plan has nobody sign.
+#[test]
+fn a_part_of_an_unsigned_body_that_a_path_selects_is_deciphered() {
+    let text = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let policy = with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+            policy.parts.signed = vec![Part::Timestamp, header("To")];
+            policy.parts.encrypted = vec![EncryptedPart::customary(Part::Path(text.clone()))];
+        });
+        let opened = open(&policy, &secure(&policy, PLAIN));
+        assert!(opened.is_ok(), "{mechanism}: {opened:?}");
+    }
+}
+
+/// A path selects something in a header block that is signed, in either order.
+#[test]
+fn a_part_of_a_signed_block_that_a_path_selects_is_deciphered() {
+    let address = ElementPath::parse("//e:address", |_| Some("urn:echo".to_owned())).unwrap();
+    let plain = PLAIN.replace(
+        "urn:service",
+        "<e:address xmlns:e=\"urn:echo\">a</e:address>",
+    );
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        for extent in [Extent::Element, Extent::Content] {
+            let policy = with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+                let part = Part::Path(address.clone());
+                policy.parts.signed.push(header("To"));
+                policy.parts.encrypted = vec![EncryptedPart { part, extent }];
+            });
+            let opened = open(&policy, &secure(&policy, &plain));
+            assert!(opened.is_ok(), "{mechanism} {extent:?}: {opened:?}");
+        }
+    }
+}
+
+/// The application's Body is cipher text, and so is the Body around it, which nobody demands.
+#[test]
+fn cipher_text_in_a_body_that_nobody_demands_encrypted_is_none_that_is_awaited() {
+    let sender = with_shared_key(policy(Mechanism::EncryptSign, "Basic256"));
+    let mut receiver = sender.clone();
+    receiver.parts.encrypted = vec![EncryptedPart::customary(header("To"))];
+    let mut both = sender.clone();
+    both.parts
+        .encrypted
+        .extend(receiver.parts.encrypted.clone());
+    let captured = secure(&sender, PLAIN);
+    let (data, id) = cipher_text(&captured);
+    let start = PLAIN.find("<e:echo").unwrap();
+    let end = PLAIN.find("</soap:Body>").unwrap();
+    let quoting = [&PLAIN[..start], data, &PLAIN[end..]].concat();
+    let message = secure(&both, &quoting);
+    open(&receiver, &message).unwrap();
+    for listed in listed(&message, id) {
+        let refused = open(&receiver, &listed).unwrap_err();
+        assert_eq!(refused, unexpected(names::SOAP11, "Body"));
+    }
+}
+
+/// A Body without elements has none that is not in cipher text elsewhere.
+#[test]
+fn cipher_text_elsewhere_is_no_whole_body_where_the_body_is_empty() {
+    let start = PLAIN.find("<e:echo").unwrap();
+    let end = PLAIN.find("</soap:Body>").unwrap();
+    let empty = [&PLAIN[..start], &PLAIN[end..]].concat();
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let whole = with_shared_key(policy(mechanism, "Basic256"));
+        let captured = secure(&whole, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let receiver = with(&whole, |policy| {
+            policy.parts.encrypted = vec![EncryptedPart::customary(header("To"))];
+            policy.parts.unsigned = vec![header("MessageID")];
+        });
+        let block = format!("<a:MessageID>{data}</a:MessageID></soap:Header>");
+        let message = secure(&receiver, &empty).replace("</soap:Header>", &block);
+        open(&receiver, &message).unwrap();
+        for listed in listed(&message, id) {
+            let refused = open(&receiver, &listed).unwrap_err();
+            let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
+            assert_eq!(refused, expected, "{mechanism}");
+        }
+    }
+}
+
+/// Cipher text is awaited in the Body, and all of the Body is cipher text around it.
+#[test]
+fn a_body_is_not_cipher_text_as_a_whole_where_a_part_of_it_is_awaited() {
+    let text = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
+    let wanted = with(
+        &with_shared_key(policy(Mechanism::EncryptSign, "Basic256")),
+        |policy| {
+            policy.parts.encrypted = vec![EncryptedPart::customary(Part::Path(text))];
+        },
+    );
+    let more = with(&wanted, |policy| {
+        let body = EncryptedPart::customary(Part::Body);
+        policy.parts.encrypted.push(body);
+    });
+    open(&wanted, &secure(&wanted, PLAIN)).unwrap();
+    let refused = open(&wanted, &secure(&more, PLAIN)).unwrap_err();
+    assert_eq!(refused, unexpected(names::SOAP11, "Body"));
+}
+
+/// Where plain text is signed, a header block may be cipher text without an element around it, and
+/// the content of a signed block may be, be it text alone. A block of which a signature covers a
+/// part may not.
+#[test]
+fn the_content_of_a_block_may_be_cipher_text_where_all_of_it_is_signed() {
+    let wanted = with_shared_key(policy(Mechanism::SignEncrypt, "Basic256GCM"));
+    let content = |local: &str| EncryptedPart {
+        part: header(local),
+        extent: Extent::Content,
+    };
+    let bare = with(&wanted, |policy| {
+        policy.parts.bare_header_blocks = true;
+        policy
+            .parts
+            .encrypted
+            .push(EncryptedPart::customary(header("Action")));
+    });
+    let opened = open(&wanted, &secure(&bare, PLAIN)).unwrap();
+    assert!(!forwarded(&opened).contains("Action"));
+
+    let to_signed = with(&wanted, |policy| policy.parts.signed.push(header("To")));
+    let to_hidden = with(&to_signed, |policy| {
+        policy.parts.encrypted.push(content("To"))
+    });
+    let opened = open(&to_signed, &secure(&to_hidden, PLAIN)).unwrap();
+    assert!(forwarded(&opened).contains("urn:service"));
+
+    let held = "<e:one xmlns:e=\"urn:echo\">1</e:one><e:two xmlns:e=\"urn:echo\">2</e:two>";
+    let plain = PLAIN.replace(">urn:echo<", &format!(">{held}<"));
+    let path =
+        |text: &str| Part::Path(ElementPath::parse(text, |_| Some("urn:echo".to_owned())).unwrap());
+    let signing = |parts: &[&str]| {
+        with(&wanted, |policy| {
+            policy
+                .parts
+                .signed
+                .extend(parts.iter().map(|one| path(one)));
+        })
+    };
+    for (parts, is_accepted) in [
+        (&["//e:one", "//e:two"][..], true),
+        (&["//e:one"], false),
+        (&["//e:two"], false),
+        (&[], false),
+    ] {
+        let signed = signing(parts);
+        let hidden = with(&signed, |policy| {
+            policy.parts.encrypted.push(content("Action"))
+        });
+        let opened = open(&signed, &secure(&hidden, &plain)).map(drop);
+        let expected = match is_accepted {
+            true => Ok(()),
+            false => Err(unexpected("http://www.w3.org/2005/08/addressing", "Action")),
+        };
+        assert_eq!(opened, expected, "{parts:?}");
+    }
+}
+
+/// An `EncryptedHeader` is a header block, and none inside of another one.
+#[test]
+fn captured_cipher_text_in_an_encrypted_header_inside_of_a_block_is_not_deciphered() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let policy = with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+            policy.parts.unsigned = vec![header("MessageID")];
+        });
+        let captured = secure(&policy, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let block = format!(
+            "<a:MessageID xmlns:h=\"{}\"><h:EncryptedHeader>{data}</h:EncryptedHeader></a:MessageID></soap:Header>",
+            names::WSSE11
+        );
+        let message = secure(&policy, PLAIN).replace("</soap:Header>", &block);
+        for listed in listed(&message, id) {
+            let refused = open(&policy, &listed).unwrap_err();
+            assert_eq!(refused, unexpected(names::WSSE11, "EncryptedHeader"));
+        }
+    }
+}
