@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use soapstone::crypto::{Identity, KeyKind, TrustRules, TrustStore, issue};
 use soapstone::endpoint::{Step, StepObserver};
 use soapstone::wss::{
-    InboundPlan, Keys, Mechanism, OutboundPlan, Outgoing, Policy, Rejected, Suite,
+    InboundPlan, Keys, Mechanism, Operation, OperationObserver, OutboundPlan, Outgoing, Policy,
+    Rejected, SecuringEvent, Suite,
 };
 use soapstone::xml::{Buffers, Limits};
 use soapstone::{
@@ -108,6 +109,53 @@ fn a_client_and_a_service_exchange_messages_without_memory_of_their_own() {
     let signer = opened.evidence.signer().expect("it is signed");
     assert_eq!(signer.subject(), "CN=service");
     assert!(client.handshakes().is_none(), "there are no conversations");
+}
+
+/// Counts the headers and the values of signatures that it hears of.
+#[derive(Default)]
+struct Headers([usize; 2]);
+
+impl OperationObserver for Headers {
+    fn ended(&mut self, _: Operation) {}
+
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn made(&mut self, event: SecuringEvent<'_>) {
+        match event {
+            SecuringEvent::Header { .. } => self.0[0] += 1,
+            SecuringEvent::SignatureValue { .. } => self.0[1] += 1,
+            _ => {}
+        }
+    }
+}
+
+impl StepObserver for Headers {
+    fn ended(&mut self, _: Step) {}
+
+    fn securing(&mut self) -> Option<&mut dyn OperationObserver> {
+        Some(self)
+    }
+}
+
+#[test]
+fn a_call_tells_a_listener_of_requests_and_answers_that_are_secured_in_it() {
+    let parties = Parties::new();
+    let Parties { client, service } = &parties;
+    let client = Client::of_plans(outbound(client), inbound(client), Limits::default());
+    let service = Service::of_plans(inbound(service), outbound(service), Limits::default());
+    let (mut buffers, mut headers) = (Buffers::default(), Headers::default());
+    let mut call = Call::new(Timestamp::now(), &mut buffers).observed(&mut headers);
+    let request = client.secure_with(PLAIN, Outgoing::default(), &mut call);
+    let request = request.expect("it can be secured");
+    let arrived = service.receive(request.bytes, memory());
+    let Ok(Arrived::Message(opened)) = arrived else {
+        panic!("expected a message of the application, found {arrived:?}");
+    };
+    let answer = service.answer_with(opened.bytes, &opened.receipt, &mut call);
+    answer.expect("it can be secured");
+    assert_eq!(headers.0, [2, 2]);
 }
 
 #[test]
