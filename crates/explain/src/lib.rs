@@ -69,13 +69,13 @@ pub use demands::algorithms;
 pub use engine_report::EngineReport;
 pub use keys::Known;
 pub use model::{
-    CertificateFound, Demand, EncryptionFound, Explanation, FINDINGS, Finding, ItemFound, KeyFound,
-    ReferenceFound, Severity, SignatureFound, State, Trusted, Verdict,
+    Arrived, CertificateFound, Demand, EncryptionFound, Explanation, FINDINGS, Finding, ItemFound,
+    KeyFound, ReferenceFound, Severity, SignatureFound, State, Trusted, Verdict,
 };
 pub use options::Options;
 pub use report::{json, text};
 pub use sent::{
-    Arrived, Sent, SentCipherText, SentDerivation, SentHeader, SentItem, SentKey, SentReference,
+    Sent, SentCipherText, SentDerivation, SentHeader, SentItem, SentKey, SentReference,
     SentSignature, SentTimestamp, SentToken, SentWrapping, compare, sent_json, sent_text,
 };
 pub use xop::of_mtom;

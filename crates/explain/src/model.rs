@@ -5,7 +5,6 @@
 use serde::Serialize;
 
 use crate::cause::Cause;
-use crate::sent::Arrived;
 
 /// Everything that was found out about a message.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -42,6 +41,17 @@ pub struct Explanation {
     /// [`Options::dump`](crate::Options::dump).
     #[serde(skip)]
     pub dumps: Vec<(String, Vec<u8>)>,
+}
+
+/// Something that was signed, as it arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Arrived {
+    /// What it is.
+    pub place: String,
+    /// Whether the bytes that arrived are those that were sent.
+    pub same: bool,
+    /// In words.
+    pub says: String,
 }
 
 /// A child of `wsse:Security`.

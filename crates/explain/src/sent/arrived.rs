@@ -2,27 +2,15 @@
 //!
 //! The rule kept here: the bytes of both sides are compared, and nothing is guessed.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{reference_file, signed_info_file};
-use crate::model::{Explanation, SignatureFound};
+use crate::model::{Arrived, Explanation, SignatureFound};
 use crate::reference::ends;
 
 /// Bytes that are shown from the first one that differs on, and before it.
 const SHOWN: usize = 60;
 const BEFORE: usize = 20;
-
-/// Something that was signed, as it arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Arrived {
-    /// What it is.
-    pub place: String,
-    /// Whether the bytes that arrived are those that were sent.
-    pub same: bool,
-    /// In words.
-    pub says: String,
-}
 
 /// Compares what [`Sent`](super::Sent) wrote of a message, as JSON and as files, with a message
 /// that arrived and was explained with its [`dumps`](Explanation::dumps). `file` reads one of the

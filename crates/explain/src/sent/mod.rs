@@ -10,7 +10,7 @@ mod text;
 
 use serde::Serialize;
 
-pub use arrived::{Arrived, compare};
+pub use arrived::compare;
 pub use text::{sent_json, sent_text};
 
 /// Everything that was done to secure one message.
