@@ -1,6 +1,7 @@
 //! The `soapstone` command as a library: arguments in, exit code out.
 //!
-//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`]
+//! [`arguments`] says what can be typed, and [`container`] what can be typed in the gateway's
+//! container; each command is one file below [`commands`]; [`Failure`]
 //! is the one way in which a command can end other than well. What commands share is beside them:
 //! reading and writing of files ([`files`]), passwords ([`password`]), tables for people
 //! ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]), answers of admin
@@ -16,6 +17,7 @@ pub mod admin;
 mod allocator;
 pub mod arguments;
 pub mod commands;
+pub mod container;
 pub mod failure;
 pub mod files;
 pub mod logging;

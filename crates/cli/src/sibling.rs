@@ -109,7 +109,7 @@ pub fn program(name: &str) -> Result<PathBuf, Failure> {
             "the program {name} is neither in the folder of this program nor in PATH"
         ))
         .with_hint(
-            "`make build` makes soapstone, soapstone-lab and soapstone-registry in one folder; the gateway's container has soapstone alone",
+            "`make build` makes soapstone, soapstone-lab and soapstone-registry in one folder",
         )
     })
 }

@@ -117,7 +117,7 @@ fn without_the_other_program_it_is_told_where_that_is_to_be_had() {
             assert_eq!(
                 String::from_utf8_lossy(&ended.stderr),
                 "soapstone: the program soapstone-lab is neither in the folder of this program nor in PATH\n\
-                 hint: `make build` makes soapstone, soapstone-lab and soapstone-registry in one folder; the gateway's container has soapstone alone\n"
+                 hint: `make build` makes soapstone, soapstone-lab and soapstone-registry in one folder\n"
             );
         }
         let script = run(&soapstone, path, &["completions", "bash"]);

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::config::{Problem, Problems};
-use soapstone_gateway::{Config, OneLine, Running};
+use soapstone_gateway::{Config, OneLine, RefusedMessage, Running};
 
-use super::explain;
 use crate::failure::Failure;
 use crate::files;
 use crate::logging::LogArguments;
@@ -171,11 +170,16 @@ fn check(arguments: &Arguments, config: Result<Config, Problems>) -> Result<(), 
     Ok(())
 }
 
-/// Runs the gateways of a file, or checks the file.
+/// Runs the gateways of a file, or checks the file. The console has refused messages explained by
+/// `explain`, if the program can.
 ///
 /// # Errors
 /// Every problem of the configuration, or why the gateway cannot start.
-pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
+pub fn run(
+    arguments: Arguments,
+    log: LogArguments,
+    explain: Option<fn(RefusedMessage) -> String>,
+) -> Result<(), Failure> {
     let config = Config::load(&arguments.config, &|name| std::env::var(name).ok());
     if arguments.check {
         return check(&arguments, config);
@@ -183,7 +187,9 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     let config = config?;
     log.start(config.log());
     let said = |running: &Running| {
-        running.explain_with(explain::refused);
+        if let Some(explain) = explain {
+            running.explain_with(explain);
+        }
         let text = format!("gateway at {} (Ctrl-C stops it)\n", running.address());
         // Nobody may be listening; the gateway serves all the same.
         let _ = files::print(text);

@@ -45,7 +45,7 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
             quiet();
             init::run(&arguments)
         }
-        Command::Gateway(arguments) => gateway::run(arguments, log),
+        Command::Gateway(arguments) => gateway::run(arguments, log, Some(explain::refused)),
         Command::Secure(arguments) => {
             quiet();
             secure::run(arguments)
