@@ -40,6 +40,12 @@ build: setup ## build the release programs
 optimized: setup ## build the programs for long use, trained on their own work: target/optimized/soapstone
 	@deploy/optimized
 
+.PHONY: size
+size: build ## bytes of the release programs, stripped, by section and crate
+	$(call step,building the program of the container)
+	@cargo build --release --bin soapstone-container
+	@.ci/size $(target)/release/soapstone-container $(target)/release/soapstone
+
 .PHONY: demo
 demo: setup ## see real calls travel through two gateways under each mechanism
 	$(call step,building the programs quickly: see [profile.demo] in Cargo.toml)
