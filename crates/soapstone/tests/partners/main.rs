@@ -110,7 +110,7 @@ const CLIENTS: [Case; 14] = [
                 "tokens_are_signed_through_their_references_where_that_is_wanted",
             ),
             (
-                REFERENCES,
+                "crates/wss/tests/engine/references/covered.rs",
                 "a_signature_covers_its_token_through_every_reference",
             ),
         ],
