@@ -82,6 +82,7 @@ impl Compiler<'_> {
             () if policy.username().is_some() || policy.password_keys().is_some() => "a user",
             () if private_transport => "a protected connection",
             () if policy.uses(KeyBinding::RequestKey) => "the key of the request",
+            () if policy.header.signature_confirmation => "confirmed signatures",
             () if lacks_addressing => "addressing headers, which messages of this file lack",
             () if !policy.has_security() => "no protection",
             () => return Some(policy),

@@ -186,6 +186,14 @@ fn a_policy_that_wants_more_than_a_header_is_refused_by_name() {
     let told = told.expect_err("a problem").to_string();
     let expected = "found a policy that wants the key of the request";
     assert!(told.contains(expected), "{told}");
+    // Nobody at the node knows the signatures of the request.
+    let confirming = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
+    let confirming = asymmetric(&[SIGNED, &confirming].concat());
+    nodes.0.write("node.xml", confirming);
+    let told = answers::ends(&nodes, back).map(|_| ());
+    let told = told.expect_err("a problem").to_string();
+    let expected = "found a policy that wants confirmed signatures";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]
