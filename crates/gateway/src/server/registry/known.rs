@@ -214,7 +214,12 @@ fn provider_of(kept: &Value, source: &SourceSpec) -> Option<KnownProvider> {
         access_point,
         owner: Owner {
             subject: kept.get("owner")?.as_str()?.to_owned(),
-            issuer: kept.get("issuer")?.as_str()?.to_owned(),
+            // Hosts of DNS are nobody's.
+            issuer: match (kept.get("issuer"), &target) {
+                (Some(issuer), _) => issuer.as_str()?.to_owned(),
+                (None, Some(_)) => String::new(),
+                (None, None) => return None,
+            },
         },
         backup: kept.get("backup")?.as_bool()?,
         target,
