@@ -2,7 +2,9 @@
 //! anew.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::read::MOST;
 use crate::search::Change;
 use crate::tokens::{Kind, find, name_end, prefix, tokens};
 
@@ -12,20 +14,21 @@ const ALL_ORDERS: usize = 4;
 /// Neighbours that are tried in the other order.
 const MOST_NEIGHBOURS: usize = 64;
 
-/// The references of a `ds:SignedInfo` in another order than that of the message.
+/// The references of a `ds:SignedInfo` in another order than that of the message. Of more than are
+/// looked at of a signature ([`read::MOST`](MOST)), no order is tried: each is as long as their
+/// number.
 pub(super) fn references(form: &[u8], changes: &mut Vec<Change>) {
-    let found: Vec<Range<usize>> = elements(form)
+    let found: Arc<[Range<usize>]> = elements(form)
         .into_iter()
         .filter(|element| element.depth == 1 && element.name == b"Reference")
         .map(|element| element.range)
+        .take(MOST + 1)
         .collect();
-    for order in orders(found.len()) {
-        let names: Vec<String> = order.iter().map(|place| (place + 1).to_string()).collect();
-        let says = format!(
-            "the references of the signature in the order {}",
-            names.join(", ")
-        );
-        let found = found.clone();
+    if found.len() > MOST {
+        return;
+    }
+    for (order, says) in orders(found.len()) {
+        let found = Arc::clone(&found);
         let apply = move |form: &[u8]| Some(arranged(form, &found, &order));
         changes.push(Change::new("reference-order", says, apply).alone());
     }
@@ -97,37 +100,67 @@ fn elements(form: &[u8]) -> Vec<Element<'_>> {
     found
 }
 
-/// The orders of so many things that are tried, but for the one that they have: each of a few, and
-/// of more those in which one is at another end, two neighbours change places, or all are reversed.
-fn orders(count: usize) -> Vec<Vec<usize>> {
+/// The orders of so many references that are tried, but for the one that they have, with words for
+/// each: every one of a few, and of more those in which one is at another end, two neighbours
+/// change places, or all are reversed.
+fn orders(count: usize) -> Vec<(Vec<usize>, String)> {
     let as_is: Vec<usize> = (0..count).collect();
+    let mut all = match count <= ALL_ORDERS {
+        true => every_order(count),
+        false => near_orders(&as_is),
+    };
+    all.retain(|(order, _)| *order != as_is);
+    all.sort();
+    all.dedup_by(|one, other| one.0 == other.0);
+    all
+}
+
+fn every_order(count: usize) -> Vec<(Vec<usize>, String)> {
     let mut all = vec![Vec::new()];
-    if count <= ALL_ORDERS {
-        for _ in 0..count {
-            let longer = |order: Vec<usize>| {
-                let left: Vec<usize> = (0..count).filter(|one| !order.contains(one)).collect();
-                left.into_iter()
-                    .map(move |one| [&order[..], &[one]].concat())
-            };
-            all = all.into_iter().flat_map(longer).collect();
-        }
-    } else {
-        all = vec![as_is.iter().rev().copied().collect()];
-        for one in 0..count.min(MOST_NEIGHBOURS) {
-            let others = as_is.iter().copied().filter(|other| *other != one);
-            let others: Vec<usize> = others.collect();
-            all.push([&[one], &others[..]].concat());
-            all.push([&others[..], &[one]].concat());
-            let mut neighbours = as_is.clone();
-            if one + 1 < count {
-                neighbours.swap(one, one + 1);
-                all.push(neighbours);
-            }
+    for _ in 0..count {
+        let longer = |order: Vec<usize>| {
+            let left: Vec<usize> = (0..count).filter(|one| !order.contains(one)).collect();
+            left.into_iter()
+                .map(move |one| [&order[..], &[one]].concat())
+        };
+        all = all.into_iter().flat_map(longer).collect();
+    }
+    let told = |order: Vec<usize>| {
+        let names: Vec<String> = order.iter().map(|place| (place + 1).to_string()).collect();
+        let names = names.join(", ");
+        let says = format!("the references of the signature in the order {names}");
+        (order, says)
+    };
+    all.into_iter().map(told).collect()
+}
+
+/// Few of the orders of many, told by what moved.
+fn near_orders(as_is: &[usize]) -> Vec<(Vec<usize>, String)> {
+    let reversed = as_is.iter().rev().copied().collect();
+    let says = "the references of the signature in the reverse order";
+    let mut all = vec![(reversed, says.to_owned())];
+    for one in as_is.iter().copied() {
+        let others = as_is.iter().copied().filter(|other| *other != one);
+        let others: Vec<usize> = others.collect();
+        let name = one + 1;
+        all.push((
+            [&[one], &others[..]].concat(),
+            format!("reference {name} of the signature in front of all others"),
+        ));
+        all.push((
+            [&others[..], &[one]].concat(),
+            format!("reference {name} of the signature behind all others"),
+        ));
+        let mut neighbours = as_is.to_vec();
+        if one + 1 < as_is.len() {
+            neighbours.swap(one, one + 1);
+            let says = format!(
+                "reference {} of the signature in front of reference {name}",
+                name + 1
+            );
+            all.push((neighbours, says));
         }
     }
-    all.retain(|order| *order != as_is);
-    all.sort();
-    all.dedup();
     all
 }
 
@@ -177,12 +210,26 @@ mod tests {
 
     #[test]
     fn each_order_is_tried_once_and_of_many_no_more_than_a_few() {
-        assert_eq!(orders(0).len() + orders(1).len(), 0);
-        assert_eq!(orders(2), [[1, 0]]);
-        assert_eq!(orders(4).len(), 23);
-        let many = orders(6);
+        let tried = |count| orders(count).into_iter().map(|(order, _)| order);
+        assert_eq!(tried(0).count() + tried(1).count(), 0);
+        assert!(tried(2).eq([[1, 0]]));
+        assert_eq!(tried(4).count(), 23);
+        let many: Vec<Vec<usize>> = tried(6).collect();
         assert!(many.contains(&vec![5, 4, 3, 2, 1, 0]) && many.contains(&vec![0, 2, 1, 3, 4, 5]));
         assert!(many.len() < 20, "{}", many.len());
+    }
+
+    #[test]
+    fn of_as_many_references_as_nobody_writes_no_order_is_tried() {
+        let tried = |count: usize| {
+            let form = format!("<s>{}</s>", "<r:Reference></r:Reference>".repeat(count));
+            let mut changes = Vec::new();
+            references(form.as_bytes(), &mut changes);
+            assert!(changes.iter().all(|change| change.step.says.len() < 80));
+            changes.len()
+        };
+        assert_eq!(tried(MOST), 3 * MOST - 4);
+        assert_eq!((tried(MOST + 1), tried(80_000)), (0, 0));
     }
 
     #[test]
