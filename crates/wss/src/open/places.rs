@@ -71,8 +71,8 @@ impl Comparison<'_, '_> {
 
     /// Whether the cipher text of a part stands where the plan means it. Paths and ids look
     /// everywhere: in a header block that no signature covers, and in the header of another node,
-    /// somebody may have put what he captured. A path that names one header block means it, signed
-    /// or not.
+    /// somebody may have put what he captured. A path that names one header block, and what is in
+    /// it, means that, signed or not.
     pub(super) fn is_selected_in_place(&self, part: &Part, node: NodeId, data: NodeId) -> bool {
         let names_its_place = match part {
             Part::Id(_) => false,
@@ -85,11 +85,27 @@ impl Comparison<'_, '_> {
         }
         let body = self.message.envelope.body().id();
         !self.is_in_any_security(element)
-            && (names_its_place
+            && (names_its_place && self.is_of_readable_block(node)
                 || self.demands().signature.is_none()
                 || self.holders(data).any(|holder| holder == body)
                 || self.is_covered(node)
                 || self.is_covered(data))
+    }
+
+    /// Whether a node is a header block as the application sees it, or stands in one. Paths lead
+    /// through each `EncryptedHeader`, but one that was no cipher text is the block itself.
+    fn is_of_readable_block(&self, node: NodeId) -> bool {
+        let header = self.message.envelope.header().map(|header| header.id());
+        let is_outermost = |one: &Element<'_>| {
+            one.parent().is_some_and(|holder| {
+                Some(holder.id()) == header || holder.is(WSSE11, "EncryptedHeader")
+            })
+        };
+        let element = self.message.element(node);
+        let block = std::iter::once(element)
+            .chain(element.ancestors())
+            .find(is_outermost);
+        block.is_some_and(|block| self.is_readable_block(block))
     }
 
     /// Whether cipher text was all that the Body held, by itself in no other cipher text, and a

@@ -120,11 +120,13 @@ impl ElementPath {
             if !root.descendant && !second.descendant && second.is_named("Header"))
     }
 
-    /// Whether it selects nothing outside of header blocks of one name, which its third step says.
+    /// Whether it selects nothing but header blocks of one name, which its third step says, or
+    /// what has one name in them: each step behind that is to a child, and has a name, too.
     pub(crate) fn names_header_block(&self) -> bool {
-        matches!(&self.steps[..], [root, second, block, ..]
+        let is_named = |step: &Step| !step.descendant && step.has_name();
+        matches!(&self.steps[..], [root, second, block, inside @ ..]
             if !root.descendant && !second.descendant && second.is_named("Header")
-                && !block.descendant && block.has_name())
+                && is_named(block) && inside.iter().all(is_named))
     }
 
     /// Which numbers of steps lead to `element`.

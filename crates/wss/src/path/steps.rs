@@ -43,9 +43,11 @@ impl Step {
         self.local.as_deref() == Some(local) || self.predicates.iter().any(names)
     }
 
-    /// Whether nothing but elements of one local name can be selected.
+    /// Whether nothing but elements of one name in one namespace can be selected.
     pub(super) fn has_name(&self) -> bool {
-        self.local.is_some() || self.predicates.iter().any(Condition::has_name)
+        let mut predicates = self.predicates.iter();
+        (self.local.is_some() || predicates.clone().any(Condition::has_local))
+            && (self.namespace.is_some() || predicates.any(Condition::has_namespace))
     }
 
     /// Whether the step leads to an element.
@@ -75,10 +77,19 @@ impl Condition {
     }
 
     /// Whether it holds for elements of one local name alone.
-    fn has_name(&self) -> bool {
+    fn has_local(&self) -> bool {
         match self {
             Self::LocalName(_) => true,
-            Self::And(conditions) => conditions.iter().any(Self::has_name),
+            Self::And(conditions) => conditions.iter().any(Self::has_local),
+            _ => false,
+        }
+    }
+
+    /// Whether it holds for elements of one namespace alone.
+    fn has_namespace(&self) -> bool {
+        match self {
+            Self::NamespaceUri(_) => true,
+            Self::And(conditions) => conditions.iter().any(Self::has_namespace),
             _ => false,
         }
     }

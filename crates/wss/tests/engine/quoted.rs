@@ -200,22 +200,39 @@ fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
     }
 }
 
+const ADDRESSING: &str = "http://www.w3.org/2005/08/addressing";
+
+/// What a path with prefixes selects.
+fn path(text: &str) -> Part {
+    let namespace = |prefix: &str| match prefix {
+        "s" => Some(names::SOAP11.to_owned()),
+        "a" => Some(ADDRESSING.to_owned()),
+        "e" => Some("urn:echo".to_owned()),
+        _ => None,
+    };
+    Part::Path(ElementPath::parse(text, namespace).unwrap())
+}
+
 /// A plan may want a header block encrypted that it has nobody sign: by its name, and by a path
 /// that gives its name.
 #[test]
 fn an_unsigned_header_block_that_the_plan_names_is_deciphered() {
-    let namespace = |prefix: &str| match prefix {
-        "s" => Some(names::SOAP11.to_owned()),
-        "a" => Some("http://www.w3.org/2005/08/addressing".to_owned()),
-        _ => None,
-    };
-    let path = |text: &str| Part::Path(ElementPath::parse(text, namespace).unwrap());
     let named = [
         header("To"),
         path("/s:Envelope/s:Header/a:To"),
-        path("/s:Envelope/*[local-name()='Header']/*[local-name()='To' and not(@a:x)]"),
+        path("/s:Envelope/*[local-name()='Header']/a:*[local-name()='To' and not(@a:x)]"),
+        path(&format!(
+            "/*/s:Header/*[namespace-uri()='{ADDRESSING}'][local-name()='To']"
+        )),
     ];
-    let unnamed = ["//a:To", "/s:Envelope//a:To", "/s:Envelope/s:Header/a:*"].map(path);
+    let unnamed = [
+        "//a:To",
+        "/s:Envelope//a:To",
+        "/s:Envelope/s:Header/a:*",
+        "/s:Envelope/s:Header/*[local-name()='To']",
+        "/s:Envelope/s:Header/*[local-name()='To' and (namespace-uri()='urn:e' or not(@x))]",
+    ]
+    .map(path);
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
         let wanting = |part: &Part| {
             let policy = with_shared_key(policy(mechanism, "Basic256"));
@@ -545,6 +562,126 @@ fn captured_cipher_text_in_an_encrypted_header_inside_of_a_block_is_not_decipher
         for listed in listed(&message, id) {
             let refused = open(&policy, &listed).unwrap_err();
             assert_eq!(refused, unexpected(names::WSSE11, "EncryptedHeader"));
+        }
+    }
+}
+
+/// What is encrypted in an unsigned header block that is passed on.
+fn unsigned_to(mechanism: Mechanism, part: Part, extent: Extent) -> Policy {
+    with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+        policy.parts.encrypted = vec![EncryptedPart { part, extent }];
+        policy.parts.unsigned = vec![header("To")];
+    })
+}
+
+/// A path to something in an unsigned block has a name for each step: `*` would be whatever
+/// captured cipher text turns out to be.
+#[test]
+fn in_an_unsigned_block_a_path_of_names_selects_what_has_them() {
+    let plain = PLAIN.replace(
+        "urn:service",
+        "<e:address xmlns:e=\"urn:echo\">urn:service</e:address>",
+    );
+    let is_whole = |text: &str| text.contains("a:To/e:address");
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let hidden = path("//e:echo");
+        let hiding = with(&with_shared_key(policy(mechanism, "Basic256")), |policy| {
+            policy.parts.encrypted = vec![EncryptedPart::customary(hidden.clone())];
+        });
+        let captured = secure(&hiding, PLAIN);
+        let (data, id) = cipher_text(&captured);
+        for text in [
+            "/s:Envelope/s:Header/a:To/e:address",
+            "/s:Envelope/s:Header/a:To/*",
+            "/s:Envelope/s:Header/a:To/e:*",
+            "/s:Envelope/s:Header/a:To//*",
+            "/s:Envelope/s:Header/a:To//e:address",
+            "/s:Envelope/s:Header/a:To/*[local-name()='address']",
+        ] {
+            let policy = unsigned_to(mechanism, path(text), Extent::Element);
+            let message = secure(&policy, &plain);
+            let refused = open(&policy, &message).map(drop).map_err(|one| one.name());
+            let expected = match is_whole(text) {
+                true => Ok(()),
+                false => Err("cipher-text-unexpected"),
+            };
+            assert_eq!(refused, expected, "{mechanism} {text}");
+            let block = format!("<a:To xmlns:e=\"urn:echo\">{data}</a:To></soap:Header>");
+            let attacked = message.replace("</soap:Header>", &block);
+            for listed in listed(&attacked, id) {
+                let refused = open(&policy, &listed).unwrap_err();
+                assert_eq!(refused, unexpected(ADDRESSING, "To"), "{mechanism} {text}");
+            }
+        }
+    }
+}
+
+/// By a path that names it, a block is what it is by its name: one that an `EncryptedHeader` holds
+/// in the clear is none.
+#[test]
+fn captured_cipher_text_in_a_named_block_is_judged_alike_by_path_and_by_name() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let captured = secure(&with_shared_key(policy(mechanism, "Basic256")), PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let block = format!("<a:To xmlns:e=\"urn:echo\">{data}</a:To>");
+        let clear = format!(
+            "<h:EncryptedHeader xmlns:h=\"{}\">{block}</h:EncryptedHeader>",
+            names::WSSE11
+        );
+        // Nobody but its own node judges what it holds.
+        let others = clear.replacen(" xmlns", " soap:actor=\"urn:other\" xmlns", 1);
+        let deeper = format!(
+            "<h:EncryptedHeader xmlns:h=\"{}\">{clear}</h:EncryptedHeader>",
+            names::WSSE11
+        );
+        let evil = block
+            .replace("a:To", "e:To")
+            .replace("<e:To", "<e:To xmlns:a=\"urn:a\"");
+        for block in [&block, &clear, &others, &deeper, &evil] {
+            let told = |part: Part| {
+                let mut policy = unsigned_to(mechanism, part, Extent::Content);
+                policy.parts.unsigned.push(Part::Header {
+                    namespace: names::WSSE11.to_owned(),
+                    local: "EncryptedHeader".to_owned(),
+                });
+                let message = secure(&policy, PLAIN);
+                open(&policy, &message).unwrap();
+                let block = format!("{block}</soap:Header>");
+                let message = message.replace("</soap:Header>", &block);
+                listed(&message, id).map(|listed| {
+                    let opened = open(&policy, &listed);
+                    let opened = opened.map(|opened| forwarded(&opened).contains("<e:empty"));
+                    opened.map_err(|refused| refused.name())
+                })
+            };
+            let by_name = told(header("To"));
+            assert_eq!(told(path("/s:Envelope/s:Header/a:To")), by_name, "{block}");
+        }
+    }
+}
+
+/// A path leads through an `EncryptedHeader`. One inside of a block is none, and holds nothing of
+/// that block.
+#[test]
+fn captured_cipher_text_beyond_an_encrypted_header_is_not_what_a_path_means() {
+    let address = |inside: &str| format!("<e:address xmlns:e=\"urn:echo\">{inside}</e:address>");
+    let plain = PLAIN.replace("urn:service", &address("urn:service"));
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let captured = secure(&with_shared_key(policy(mechanism, "Basic256")), PLAIN);
+        let (data, id) = cipher_text(&captured);
+        let part = path("/s:Envelope/s:Header/a:To/e:address");
+        let policy = unsigned_to(mechanism, part, Extent::Content);
+        let message = secure(&policy, &plain);
+        open(&policy, &message).unwrap();
+        let block = format!(
+            "<a:To><h:EncryptedHeader xmlns:h=\"{}\">{}</h:EncryptedHeader></a:To></soap:Header>",
+            names::WSSE11,
+            address(data)
+        );
+        let message = message.replace("</soap:Header>", &block);
+        for listed in listed(&message, id) {
+            let refused = open(&policy, &listed).unwrap_err();
+            assert_eq!(refused, unexpected("urn:echo", "address"), "{mechanism}");
         }
     }
 }
