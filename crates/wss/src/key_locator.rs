@@ -103,15 +103,6 @@ impl KeyLocator {
         }
     }
 
-    /// Whether the key itself stands in the reference, alone or beside other names.
-    pub(crate) fn is_written_out(&self) -> bool {
-        match self {
-            Self::PublicKey(_) => true,
-            Self::All(names) => names.iter().any(Self::is_written_out),
-            _ => false,
-        }
-    }
-
     /// Whether this names `certificate`.
     pub(crate) fn names(&self, certificate: &Certificate) -> bool {
         match self {

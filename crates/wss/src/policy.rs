@@ -323,7 +323,7 @@ impl Policy {
     }
 
     /// Whether the assertion of messages is in cipher text of its own.
-    pub(crate) fn hides_assertion(&self) -> bool {
+    pub fn hides_assertion(&self) -> bool {
         self.assertion()
             .is_some_and(|assertion| assertion.encrypted)
     }
@@ -518,6 +518,15 @@ impl Policy {
             || self
                 .encryption()
                 .is_some_and(|encryption| encryption.key == key)
+    }
+
+    /// How messages name the certificate that session keys are wrapped to: the one of a symmetric
+    /// binding that signs, even if it encrypts nothing.
+    pub(crate) fn unwrapping_reference(&self) -> Option<KeyReference> {
+        let signature = self.signature();
+        let signature = signature.filter(|one| one.key == KeyBinding::SessionKey);
+        let encryption = || self.encryption().map(|one| one.reference);
+        signature.map(|one| one.reference).or_else(encryption)
     }
 
     /// Whether a message takes an operation of a key pair, which is more work than all the rest of

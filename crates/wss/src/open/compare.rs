@@ -269,6 +269,8 @@ impl Comparison<'_, '_> {
             return Err(holder_misused());
         }
         let mut signatures = self.evidence.message_signatures();
+        signatures.try_for_each(|one| self.check_signing_key(one))?;
+        let mut signatures = self.evidence.message_signatures();
         match (signatures.next(), signatures.next()) {
             (None, _) => Err(Rejected::SignatureMissing),
             (Some(_), None) => Ok(()),

@@ -9,7 +9,7 @@ use soapstone_xml::NodeId;
 
 use super::assertion::holder_misused;
 use super::comparison::Comparison;
-use crate::binding::KeyBinding;
+use crate::binding::{KeyBinding, KeyReference};
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
 use crate::plan::EndorsementDemand;
@@ -100,6 +100,7 @@ impl Comparison<'_, '_> {
         if signature.certificate().is_none() {
             return Err(Rejected::EndorsementMissing);
         }
+        self.check_signing_key(signature)?;
         let demand = self.demands().signature.iter();
         for (part, _) in demand.flat_map(|demand| &demand.parts) {
             let nodes = match part {
@@ -113,6 +114,12 @@ impl Comparison<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a signature of the message with a key of another kind than the plan wants.
+    pub(super) fn check_signing_key(&self, signature: &SignatureEvidence) -> Result<(), Rejected> {
+        let demand = self.demands().signature.as_ref();
+        check_kind(signature, demand.is_some_and(|demand| demand.by_rsa))
     }
 
     /// Whether the plan has the key of the assertion's holder endorse.
@@ -149,6 +156,7 @@ impl Comparison<'_, '_> {
         if key != demand.key {
             return Err(Rejected::EndorsementMissing);
         }
+        check_kind(endorsement, demand.by_rsa)?;
         if self.demands().endorsements.over_timestamp {
             let part = Part::Timestamp;
             let covered = |timestamp: NodeId| endorsement.covers(timestamp);
@@ -199,6 +207,18 @@ impl Comparison<'_, '_> {
             self.compare_encrypted(wanted, token, *order)?;
         }
         Ok(())
+    }
+}
+
+/// Refuses a private key of another kind than RSA, where the plan wants that.
+fn check_kind(signature: &SignatureEvidence, by_rsa: bool) -> Result<(), Rejected> {
+    let certificate = signature.certificate().filter(|_| by_rsa);
+    let kind = certificate.map(|certificate| certificate.public_key().kind());
+    match kind.filter(|kind| !KeyReference::RsaKeyValue.fits(*kind)) {
+        Some(kind) => Err(Rejected::TokenUnsupported {
+            found: format!("a key of kind {kind}, where the policy wants one of RSA"),
+        }),
+        None => Ok(()),
     }
 }
 

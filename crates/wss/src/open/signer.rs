@@ -65,15 +65,6 @@ impl Keyring {
             holder: &found.signer,
             token: found.token,
         });
-        let kind = chain.certificate.public_key().kind();
-        if !message
-            .demands()
-            .accepts_signing_key(kind, locator.is_written_out())
-        {
-            return Err(Rejected::TokenUnsupported {
-                found: format!("a key of kind {kind}, where the policy wants one of RSA"),
-            });
-        }
         if message.demands().refuses_own_signatures && message.is_only_ours(&chain.certificate) {
             return Err(Rejected::Reflected);
         }

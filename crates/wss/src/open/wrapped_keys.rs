@@ -11,6 +11,7 @@ use soapstone_xmlsec::enc::{EncryptedKey, KeyEncryption};
 use super::algorithms::not_allowed;
 use super::key_agreement::{Agreement, agreement};
 use super::message::Message;
+use crate::binding::KeyReference;
 use crate::evidence::{Evidence, KeyEvidence};
 use crate::key_locator::KeyLocator;
 use crate::rejected::{AlgorithmUse, Rejected};
@@ -133,11 +134,14 @@ impl Message<'_> {
             (None, Some(locator)) => locator.names(own),
             (None, None) => true,
         };
+        let by_rsa = self.demands().decrypts_by_rsa;
+        let fits =
+            |key: KeyKind| method.fits(key) && (!by_rsa || KeyReference::RsaKeyValue.fits(key));
         let found = self
             .plan
             .keys
             .decrypting()
-            .find(|one| is_meant(one.certificate()) && method.fits(one.key().kind()));
+            .find(|one| is_meant(one.certificate()) && fits(one.key().kind()));
         found.cloned().ok_or_else(|| Rejected::KeyNotFound {
             reference: locator.map_or_else(|| method.unnamed(), ToString::to_string),
         })

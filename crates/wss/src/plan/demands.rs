@@ -4,7 +4,7 @@
 //! demands and never a policy.
 
 use jiff::Timestamp;
-use soapstone_crypto::{KeyKind, SignatureAlgorithm, SignatureFamily};
+use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
 use soapstone_xml::Element;
 
 use super::key_source::KeySource;
@@ -96,8 +96,8 @@ pub(crate) struct Demands {
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
-    /// Which keys that sign have to be of RSA.
-    rsa_keys: RsaKeys,
+    /// Whether our key that decrypts has to be of RSA (`sp:RsaKeyValue`).
+    pub(crate) decrypts_by_rsa: bool,
     /// Whether several signatures may prove the parts of a message.
     pub(crate) several_signatures: bool,
     /// The items of the header that are not read, by namespace and local name.
@@ -118,6 +118,9 @@ pub(crate) struct SignatureDemand {
     pub(crate) by_certificate: CertificateRole,
     /// Whether the private key of an assertion's holder may make it.
     pub(crate) by_holder: bool,
+    /// Whether a private key that makes it has to be of RSA, however it is named
+    /// (`sp:RsaKeyValue`; WS-SecurityPolicy 1.3, 5.4.11).
+    pub(crate) by_rsa: bool,
     /// The permitted algorithms of HMACs by other keys than a symmetric one that endorses, and of
     /// signatures with private keys.
     hmac: bool,
@@ -150,37 +153,6 @@ pub(crate) enum CertificateRole {
     ByCoverage,
 }
 
-/// The private keys that have to be of RSA, of those that sign (`sp:RsaKeyValue`; WS-SecurityPolicy
-/// 1.3, 5.4.11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RsaKeys {
-    /// None.
-    Free,
-    /// Those that are written out: other signatures are made with certificates of any kind.
-    WrittenOut,
-    /// Each, however it is named.
-    Each,
-}
-
-impl RsaKeys {
-    fn of(policy: &Policy) -> Self {
-        let signature = policy.signature();
-        let signature = signature.filter(|one| one.key == KeyBinding::Certificate);
-        let endorsing = policy.endorsing_beside();
-        let endorsing = endorsing.filter(|token| token.key.kind() == KeyBinding::Certificate);
-        let references = signature.iter().map(|one| one.reference);
-        let references = references.chain(endorsing.map(|token| token.key.reference()));
-        let wanted: Vec<bool> = references
-            .map(|reference| reference == KeyReference::RsaKeyValue)
-            .collect();
-        match (wanted.contains(&true), wanted.contains(&false)) {
-            (false, _) => Self::Free,
-            (true, true) => Self::WrittenOut,
-            (true, false) => Self::Each,
-        }
-    }
-}
-
 /// The demands of endorsing signatures.
 #[derive(Debug, Default)]
 pub(crate) struct Endorsements {
@@ -204,6 +176,8 @@ pub(crate) struct Endorsements {
 pub(crate) struct EndorsementDemand {
     /// The kind of its key.
     pub(crate) key: KeyBinding,
+    /// Whether a private key has to be of RSA, however it is named.
+    pub(crate) by_rsa: bool,
     pub(crate) parts: Vec<Part>,
     pub(crate) covers_token: bool,
     pub(crate) token_signed: bool,
@@ -272,6 +246,8 @@ impl Demands {
                     .collect(),
                 by_certificate: role_of_certificates(policy),
                 by_holder: may_be_holders(policy),
+                by_rsa: one.key == KeyBinding::Certificate
+                    && one.reference == KeyReference::RsaKeyValue,
                 hmac: !policy.signs_by_certificate(),
                 public: policy.signs_by_certificate() || policy.endorses_by_certificate(),
             }),
@@ -317,7 +293,7 @@ impl Demands {
             accepts_short_cipher_text: policy.risks_chosen_keys(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
-            rsa_keys: RsaKeys::of(policy),
+            decrypts_by_rsa: policy.unwrapping_reference() == Some(KeyReference::RsaKeyValue),
             several_signatures: policy.parts.several_signatures,
             ignored: header.ignored.clone(),
             retirements: policy.retirements.clone(),
@@ -339,15 +315,6 @@ impl Demands {
     pub(crate) fn ignores(&self, item: Element<'_>) -> bool {
         let mut ignored = self.ignored.iter();
         ignored.any(|(namespace, local)| item.is(namespace, local))
-    }
-
-    /// Whether a key of this kind may sign, which is written out or named otherwise.
-    pub(crate) fn accepts_signing_key(&self, key: KeyKind, is_written_out: bool) -> bool {
-        match self.rsa_keys {
-            RsaKeys::Free => true,
-            RsaKeys::WrittenOut if !is_written_out => true,
-            RsaKeys::WrittenOut | RsaKeys::Each => KeyReference::RsaKeyValue.fits(key),
-        }
     }
 
     /// The user of messages.
@@ -461,6 +428,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
     let over_timestamp = policy.endorses_timestamp();
     let demand = |one: &EndorsingToken| EndorsementDemand {
         key: one.key.kind(),
+        by_rsa: one.key.reference() == KeyReference::RsaKeyValue,
         parts: one.parts.clone(),
         covers_token: one.covers_token,
         token_signed: one.signed && !over_timestamp,

@@ -87,6 +87,20 @@ fn name_key(reference: KeyReference, key: KeyKind, problems: &mut Vec<PlanProble
     }
 }
 
+/// Notes that none of our keys is of the kind that the policy names session keys by.
+fn name_decrypting_key(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) {
+    let Some(reference) = policy.unwrapping_reference() else {
+        return;
+    };
+    let mut kinds = keys.decrypting().map(|identity| identity.key().kind());
+    if let Some(first) = kinds.next()
+        && !reference.fits(first)
+        && !kinds.any(|kind| reference.fits(kind))
+    {
+        name_key(reference, first, problems);
+    }
+}
+
 /// Notes that `field` is needed where it is empty.
 fn need<T>(
     found: &Option<T>,
@@ -183,11 +197,6 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         );
     }
     endorsers.truncate(wanted);
-    let by_certificate = policy.endorsing_beside().filter(is_by_certificate);
-    let beside = endorsers.iter().skip(usize::from(signs_too));
-    for (token, identity) in by_certificate.zip(beside) {
-        name_key(token.key.reference(), identity.key().kind(), problems);
-    }
     if policy.same_endorser && keys.endorsing.is_empty() {
         endorsers = endorsers.repeat(wanted);
     } else if !endorsers.is_empty() {
@@ -197,6 +206,11 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         if !enough {
             problems.push(PlanProblem::Endorsers { wanted, found });
         }
+    }
+    let by_certificate = policy.endorsing_beside().filter(is_by_certificate);
+    let beside = endorsers.iter().skip(usize::from(signs_too));
+    for (token, identity) in by_certificate.zip(beside) {
+        name_key(token.key.reference(), identity.key().kind(), problems);
     }
     let endorsers = endorsers.into_iter().skip(usize::from(signs_too));
     let mut endorsers = endorsers.filter_map(|identity| {
@@ -295,11 +309,8 @@ impl InboundPlan {
                 purpose,
                 &mut problems,
             );
-            let encryption = policy.encryption().map(|encryption| encryption.reference);
+            name_decrypting_key(&policy, &keys, &mut problems);
             for identity in keys.decrypting() {
-                if let Some(reference) = encryption {
-                    name_key(reference, identity.key().kind(), &mut problems);
-                }
                 fit(
                     &policy,
                     identity.key().kind(),
@@ -482,10 +493,7 @@ impl OutboundPlan {
                 &mut problems,
             );
             let kind = keys.peer.as_ref().map(|peer| peer.public_key().kind());
-            let reference = policy.signature().map(|signature| signature.reference);
-            let reference =
-                reference.or(policy.encryption().map(|encryption| encryption.reference));
-            if let (Some(reference), Some(kind)) = (reference, kind) {
+            if let (Some(reference), Some(kind)) = (policy.unwrapping_reference(), kind) {
                 name_key(reference, kind, &mut problems);
             }
         }

@@ -29,6 +29,7 @@ mod references;
 mod reflections;
 mod refusals;
 mod round_trips;
+mod rsa_keys;
 mod saml;
 mod securing_events;
 mod support;
