@@ -241,7 +241,10 @@ impl Compiler<'_> {
         let prefixes = signature.inclusive_prefixes.as_ref();
         let info = encryption.derivation_info.as_ref();
         let unsigned = !policies.iter().any(signs);
+        // An assertion in cipher text of its own has a wrapped key, too, and is no header block.
+        let hides_assertion = policies.iter().any(|policy| policy.hides_assertion());
         let unsealed = !policies.iter().any(encrypts);
+        let unwrapped = unsealed && !hides_assertion && !seals_inside;
         for (key, place, is_of_nothing, does) in [
             (
                 "signature.str_transform",
@@ -258,13 +261,13 @@ impl Compiler<'_> {
             (
                 "encryption.derivation_info",
                 info.map(|info| info.place),
-                unsealed && !seals_inside,
+                unwrapped,
                 "encrypts",
             ),
             (
                 "encryption.implied_digest",
                 flag(&encryption.implied_digest),
-                unsealed && !seals_inside,
+                unwrapped,
                 "encrypts",
             ),
             (

@@ -36,6 +36,19 @@ fn an_assertion_is_encrypted_for_its_receiver() {
             assert_eq!(refused.unwrap_err().name(), expected);
         }
     }
+    // Keys of `encryption` say of which form that cipher text is.
+    for (forms, is_of_nothing) in [
+        ("implied_digest = true", false),
+        ("derivation_info = \"00\"", false),
+        ("encrypted_header = false", true),
+    ] {
+        let told = problems(&format!(
+            "{}[security.encryption]\n{forms}\n",
+            accepting("bearer", "none", "encrypted = true")
+        ));
+        let expected = "is given, and nothing encrypts messages";
+        assert_eq!(told.contains(expected), is_of_nothing, "{told}");
+    }
     let told = problems(&accepting("bearer", "none", "encrypted = true"));
     let expected = "our private key is needed to decipher assertions";
     assert!(told.contains(expected), "{told}");
