@@ -221,15 +221,10 @@ impl Exchange<'_> {
         }
     }
 
-    /// Counts a message of the client in work, once it is its turn; `None` where its share is full.
+    /// Counts a request of the client in work, once it is its turn; `None` where its share is full.
     pub(crate) async fn turn(&self) -> Option<Turn> {
         let workers = self.serving.limits.workers;
         self.connection.client.turn(self.shares(), workers).await
-    }
-
-    /// The same for the answer to a request that was let in.
-    pub(super) async fn turn_of_answer(&self) -> Option<Turn> {
-        self.connection.client.turn_of_answer(self.shares()).await
     }
 
     /// Notes that a message of the client was refused.

@@ -286,9 +286,7 @@ async fn rewritten(
         };
         Ok((rewritten, passed, evidence))
     };
-    let task = Task::new(class, asked, steps)
-        .of_answer()
-        .recorded(&reporter.observed);
+    let task = Task::new(class, asked, steps).recorded(&reporter.observed);
     let done = work(reporter, version, task, reservation, Message::Response).await?;
     let (rewritten, passed, evidence) = done;
     if let Some(evidence) = evidence {

@@ -1,7 +1,7 @@
 //! Work on the messages of an exchange, done by the executor.
 //!
-//! The rule kept here: a message has its place while it is worked on, and its client its share of
-//! the queue.
+//! The rule kept here: a message has its place while it is worked on, and the client of a request
+//! its share of the queue. No answer is refused for want of a worker.
 
 use http::Response;
 use soapstone::wss::SoapVersion;
@@ -20,7 +20,8 @@ use crate::wire::reply::Reply;
 /// secure-conversation`: 0.24 ms for 100 kB).
 pub(super) const SMALL_MESSAGE: usize = 64 * 1024;
 
-/// Has work done, for which the message has its place, and its client its share of the queue.
+/// Has work done, for which the message has its place, and the client of a request its share of the
+/// queue. An answer has none: there are no more answers than requests that had their turns.
 pub(super) async fn work<T: Send + 'static>(
     reporter: &Reporter<'_>,
     version: SoapVersion,
@@ -29,13 +30,15 @@ pub(super) async fn work<T: Send + 'static>(
     message: Message,
 ) -> Result<T, Response<Reply>> {
     let exchange = reporter.exchange;
-    let turn = match message {
-        Message::Request => exchange.turn().await,
-        Message::Response => exchange.turn_of_answer().await,
-    };
-    let Some(turn) = turn else {
-        let detail = "the client has its share of the messages that wait".to_owned();
-        return Err(reporter.fail(version, Cause::Busy, "client-queue", detail));
+    let (task, turn) = match message {
+        Message::Request => {
+            let Some(turn) = exchange.turn().await else {
+                let detail = "the client has its share of the messages that wait".to_owned();
+                return Err(reporter.fail(version, Cause::Busy, "client-queue", detail));
+            };
+            (task, Some(turn))
+        }
+        Message::Response => (task.of_answer(), None),
     };
     let held = (turn, reservation.hand_over());
     let (done, held) = task

@@ -60,7 +60,7 @@ struct Table {
 pub(crate) struct Client {
     connections: AtomicU64,
     buffered: AtomicU64,
-    /// Messages in work, and those that wait for it.
+    /// Requests in work, and those that wait for it.
     in_work: AtomicU64,
     requests: Bucket,
     refusals: Bucket,
@@ -80,7 +80,7 @@ impl Drop for Held {
     }
 }
 
-/// A message of a client in work.
+/// A request of a client in work.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _held: Held,
@@ -209,18 +209,9 @@ impl Client {
         self.hold(|client| &client.connections, most)
     }
 
-    /// A message in work, once it is its turn; `None` where its share of the queue is full.
+    /// A request in work, once it is its turn; `None` where its share of the queue is full.
     pub(crate) async fn turn(self: &Arc<Self>, shares: &Shares, workers: usize) -> Option<Turn> {
         let most = shares.queue.saturating_add(workers) as u64;
-        self.turn_within(most, shares).await
-    }
-
-    /// The same for an answer, whose request had its share: it is refused no more.
-    pub(crate) async fn turn_of_answer(self: &Arc<Self>, shares: &Shares) -> Option<Turn> {
-        self.turn_within(u64::MAX, shares).await
-    }
-
-    async fn turn_within(self: &Arc<Self>, most: u64, shares: &Shares) -> Option<Turn> {
         let held = self.hold(|client| &client.in_work, most)?;
         let is_patient = shares
             .refused
@@ -363,7 +354,6 @@ mod tests {
         let one = client.turn(&shares(), 1).await.expect("a worker");
         let _other = client.turn(&shares(), 1).await.expect("a place");
         assert!(client.turn(&shares(), 1).await.is_none());
-        assert!(client.turn_of_answer(&shares()).await.is_some());
         drop(one);
         assert!(client.turn(&shares(), 1).await.is_some());
     }

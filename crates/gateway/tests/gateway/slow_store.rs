@@ -1,5 +1,7 @@
 //! A shared store that takes its time: its answers are held, and messages are counted meanwhile.
 
+mod answers;
+
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
@@ -18,31 +20,44 @@ use crate::conversations::metric;
 use crate::secured::{secured, service};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, Redis, post, send, soon};
 
-/// A `redis-server`, and a way to it that holds answers while it is told to.
-struct Store {
-    redis: Redis,
+/// A way to a server that holds answers while it is told to.
+struct Way {
     address: SocketAddr,
     holds: watch::Sender<bool>,
     /// How many connections have an answer that is held.
     held: Arc<watch::Sender<usize>>,
 }
 
-impl Store {
-    async fn start() -> Self {
-        let redis = Redis::start(&[]).await;
+/// A `redis-server`, and a way to it that holds the answers to scripts: those of marks and tries.
+/// Whether the server is well is asked otherwise.
+struct Store {
+    redis: Redis,
+    way: Way,
+}
+
+impl std::ops::Deref for Store {
+    type Target = Way;
+
+    fn deref(&self) -> &Way {
+        &self.way
+    }
+}
+
+impl Way {
+    /// The way to a server. What it holds are answers to questions with this word.
+    async fn to(server: SocketAddr, word: &'static [u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let (holds, held) = (watch::Sender::new(true), Arc::new(watch::Sender::new(0)));
-        let (open, count, server) = (holds.clone(), Arc::clone(&held), redis.1);
+        let (open, count) = (holds.clone(), Arc::clone(&held));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let server = TcpStream::connect(("127.0.0.1", server)).await;
-                let server = server.expect("it listens");
-                tokio::spawn(passed(client, server, open.subscribe(), Arc::clone(&count)));
+                let server = TcpStream::connect(server).await.expect("it listens");
+                let (holds, held) = (open.subscribe(), Arc::clone(&count));
+                tokio::spawn(passed(client, server, word, holds, held));
             }
         });
         Self {
-            redis,
             address,
             holds,
             held,
@@ -59,6 +74,14 @@ impl Store {
 
     fn let_go(&self) {
         self.holds.send_replace(false);
+    }
+}
+
+impl Store {
+    async fn start() -> Self {
+        let redis = Redis::start(&[]).await;
+        let way = Way::to(([127, 0, 0, 1], redis.1).into(), b"EVAL").await;
+        Self { redis, way }
     }
 
     /// What it has counted of tries: failed, a colon, open.
@@ -77,26 +100,24 @@ impl Store {
     }
 }
 
-/// Passes on what a client and the server say, and holds the answers to scripts: those of marks and
-/// tries. Whether the server is well is asked otherwise.
+/// Passes on what a client and the server say, and holds the answers to questions with this word.
 async fn passed(
     client: TcpStream,
     server: TcpStream,
+    word: &'static [u8],
     mut holds: watch::Receiver<bool>,
     held: Arc<watch::Sender<usize>>,
 ) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let is_script = Arc::new(AtomicBool::new(false));
-    let asks = Arc::clone(&is_script);
+    let is_held = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&is_held);
     let asked = tokio::spawn(async move {
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = from_client.read(&mut bytes).await {
             let bytes = &bytes[..length];
-            asks.store(
-                bytes.windows(4).any(|word| word == b"EVAL"),
-                Ordering::SeqCst,
-            );
+            let has_word = word.is_empty() || bytes.windows(word.len()).any(|it| it == word);
+            asks.store(has_word, Ordering::SeqCst);
             if to_server.write_all(bytes).await.is_err() {
                 break;
             }
@@ -104,7 +125,7 @@ async fn passed(
     });
     let mut bytes = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from_server.read(&mut bytes).await {
-        if *holds.borrow() && is_script.load(Ordering::SeqCst) {
+        if *holds.borrow() && is_held.load(Ordering::SeqCst) {
             held.send_modify(|held| *held += 1);
             holds.wait_for(|holds| !holds).await.ok();
             held.send_modify(|held| *held -= 1);
