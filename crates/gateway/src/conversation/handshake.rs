@@ -16,7 +16,7 @@ use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
-use crate::scheduling::own_message::work_on_own_message;
+use crate::scheduling::own_message::{OwnMessage, work_on_own_message};
 use crate::scheduling::task::Desk;
 use crate::wire::backend::BackendError;
 use crate::wire::errand::{Errand, Undone};
@@ -163,7 +163,9 @@ impl Handshaker {
     ) -> Result<Renewal, Failed> {
         let token = self.token().await?;
         let asked = Arc::clone(&self.endpoint);
-        let session = self.work(move |desk| async move { session(&asked, &desk).await });
+        let session = self.work(OwnMessage::Question, move |desk| async move {
+            session(&asked, &desk).await
+        });
         Ok(Renewal {
             context: Arc::clone(context),
             session: session.await?,
@@ -191,7 +193,7 @@ impl Handshaker {
             None => self.token().await?,
         };
         let mut handshake = self
-            .work(move |desk| async move {
+            .work(OwnMessage::Question, move |desk| async move {
                 let (renewed, session) = match renewal {
                     Some(Renewal {
                         context, session, ..
@@ -214,8 +216,10 @@ impl Handshaker {
         let octets = std::mem::take(&mut handshake.bytes);
         let (_, answer) = self.errand.ask(version, &handshake.action, octets).await?;
         let endpoint = Arc::clone(&self.endpoint);
-        self.work(move |desk| async move { conclude(&endpoint, handshake, answer, &desk).await })
-            .await
+        self.work(OwnMessage::Answer, move |desk| async move {
+            conclude(&endpoint, handshake, answer, &desk).await
+        })
+        .await
     }
 
     /// Tells the backend that a context is not needed any more: with the context's key or, where
@@ -233,7 +237,7 @@ impl Handshaker {
             let tokens = self.tokens.as_ref().filter(|_| as_bootstrap);
             let token = tokens.and_then(|tokens| tokens.at_hand(None));
             let made = self
-                .work(move |desk| async move {
+                .work(OwnMessage::Question, move |desk| async move {
                     let session = match as_bootstrap {
                         true => session(&asked, &desk).await?,
                         false => None,
@@ -273,12 +277,12 @@ impl Handshaker {
         }
     }
 
-    async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
+    async fn work<T, F>(&self, about: OwnMessage, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        work_on_own_message(&self.executor, &self.endpoint, work).await
+        work_on_own_message(&self.executor, &self.endpoint, about, work).await
     }
 }
 

@@ -18,7 +18,7 @@ use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
-use crate::scheduling::own_message::work_on_own_message;
+use crate::scheduling::own_message::{OwnMessage, work_on_own_message};
 use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
 use crate::wire::errand::Errand;
@@ -103,7 +103,7 @@ impl TokenAsker {
         let octets = std::mem::take(&mut farewell.bytes);
         let answer = self.exchanged(&farewell.action, octets).await?;
         let (endpoint, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        self.work(move |desk| async move {
+        self.work(OwnMessage::Answer, move |desk| async move {
             let (side, workspace) = (&endpoint.endpoint, desk.workspace());
             let now = jiff::Timestamp::now();
             let concluded = requests.conclude_farewell(side, workspace, farewell, answer, now);
@@ -128,7 +128,7 @@ impl TokenAsker {
         + 'static,
     ) -> Result<(Q, Option<SessionInUse>), Failed> {
         let (asked, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        self.work(move |desk| async move {
+        self.work(OwnMessage::Question, move |desk| async move {
             let refused = |error| match error {
                 TokenError::Unsecurable(error) if error.is_temporary() => Failed::Unsecured(error),
                 error => Failed::Refused {
@@ -165,7 +165,7 @@ impl TokenAsker {
         let octets = std::mem::take(&mut question.bytes);
         let answer = self.exchanged(&question.action, octets).await?;
         let (endpoint, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        let concluding = self.work(move |desk| async move {
+        let concluding = self.work(OwnMessage::Answer, move |desk| async move {
             let (kept, now) = (answer.clone(), jiff::Timestamp::now());
             let (side, workspace) = (&endpoint.endpoint, desk.workspace());
             let concluded = requests.conclude_in(side, workspace, question, answer, now);
@@ -187,12 +187,12 @@ impl TokenAsker {
         Ok(granted)
     }
 
-    async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
+    async fn work<T, F>(&self, about: OwnMessage, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        work_on_own_message(&self.executor, &self.endpoint, work).await
+        work_on_own_message(&self.executor, &self.endpoint, about, work).await
     }
 }
 

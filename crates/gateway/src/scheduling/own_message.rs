@@ -1,7 +1,8 @@
 //! Work on messages of the gateway's own to a partner, who is asked for a context or an assertion.
 //!
-//! The rule kept here: it has the workers and the stores of the endpoint as messages of clients do.
-//! What was not done is told as an errand that came to nothing.
+//! The rule kept here: it has the workers and the stores of the endpoint as messages of clients do,
+//! and its answers are refused for want of no worker either. What was not done is told as an errand
+//! that came to nothing.
 
 use std::sync::Arc;
 
@@ -12,10 +13,18 @@ use super::task::{Desk, Task};
 use super::workers::NotDone;
 use crate::wire::errand::Undone;
 
+/// Which message of an errand work is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnMessage {
+    Question,
+    Answer,
+}
+
 /// Has the work done.
 pub(crate) async fn work_on_own_message<T, E, F>(
     executor: &Arc<Executor>,
     endpoint: &OutboundEndpoint,
+    about: OwnMessage,
     work: impl FnOnce(Desk) -> F,
 ) -> Result<T, E>
 where
@@ -25,6 +34,10 @@ where
 {
     let stores = Some(Arc::clone(&endpoint.stores));
     let task = Task::new(WorkClass::Blocking, stores, work);
+    let task = match about {
+        OwnMessage::Question => task,
+        OwnMessage::Answer => task.of_answer(),
+    };
     match task.perform(executor, ()).await.0 {
         Ok(result) => result,
         Err(NotDone::Full) => Err(Undone::Busy.into()),

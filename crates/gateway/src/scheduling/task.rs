@@ -71,7 +71,7 @@ struct Asked {
     stores: Option<Arc<RouteStores>>,
     /// Whether it may ask somebody who is none of these stores.
     beyond_stores: bool,
-    /// Whether its message was let in before.
+    /// Whether it is about the answer to a message that was let in.
     is_answer: bool,
     class: WorkClass,
     pause: Arc<Pause>,
@@ -135,8 +135,8 @@ impl<T: Send + 'static> Task<T> {
         self
     }
 
-    /// Says that the work is about the answer to a request that was let in. The backend has done
-    /// what was asked of it: no want of room refuses the answer, and new work comes behind it.
+    /// Says that the work is about the answer to a message that was let in. Whoever was asked has
+    /// done it: the answer is refused for want of no worker, and new work comes behind it.
     pub(crate) fn of_answer(mut self) -> Self {
         self.asked.is_answer = true;
         self

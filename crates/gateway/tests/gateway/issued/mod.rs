@@ -35,11 +35,12 @@ use crate::support::{
 const AUDIENCE: &str = "https://books.example";
 const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
 
-const ISSUED: &str = "soapstone_token_requests_total{route=\"/echo\",outcome=\"issued\"}";
+pub(crate) const ISSUED: &str =
+    "soapstone_token_requests_total{route=\"/echo\",outcome=\"issued\"}";
 const FAILED: &str = "soapstone_token_requests_total{route=\"/echo\",outcome=\"failed\"}";
 
 /// The keys of everybody: the token service is `server`, and signs assertions as `idp`.
-fn folder() -> Folder {
+pub(crate) fn folder() -> Folder {
     let folder = Folder::with_keys();
     folder.write_identity("idp", &keys::identity("CN=idp", keys::RSA));
     folder
@@ -93,8 +94,8 @@ async fn behind(
 
 /// A token service that answers as the function says: of the context of the request, its plain
 /// text, and how many there were before.
-struct Sts {
-    backend: Backend,
+pub(crate) struct Sts {
+    pub(crate) backend: Backend,
     asked: Arc<AtomicU32>,
 }
 
@@ -121,7 +122,7 @@ impl Sts {
     }
 
     /// One that grants what it is asked for, each with an id of its own.
-    async fn honest(folder: &Folder, is_20: bool, held: bool) -> Self {
+    pub(crate) async fn honest(folder: &Folder, is_20: bool, held: bool) -> Self {
         Self::granting(folder, move |context, _, before| {
             let id = format!("_{before}");
             let made = Made {
@@ -133,7 +134,7 @@ impl Sts {
         .await
     }
 
-    fn asked(&self) -> u32 {
+    pub(crate) fn asked(&self) -> u32 {
         self.asked.load(Ordering::Relaxed)
     }
 }
@@ -190,7 +191,7 @@ async fn noting_senders(folder: &Folder, tables: &str) -> (Backend, Arc<Mutex<Ve
 }
 
 /// The file of a gateway that asks that token service.
-fn file(backend: SocketAddr, sts: SocketAddr, confirmation: &str, more: &str) -> String {
+pub(crate) fn file(backend: SocketAddr, sts: SocketAddr, confirmation: &str, more: &str) -> String {
     format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n\
          [routes.outbound]\nidentity = {{ key = \"client.key.pem\", certificate = \"client.cert.pem\" }}\n\

@@ -12,6 +12,8 @@ use soapstone_gateway::Running;
 use tokio::task::JoinSet;
 
 use super::{Store, Way, send_all};
+use crate::conversations::{self, metric, tables};
+use crate::issued::{self, Sts};
 use crate::secured::{secured, service};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, post, send, soon};
 
@@ -121,4 +123,49 @@ async fn answers_and_packages_of_answers_find_a_place_in_a_full_queue() {
 #[tokio::test]
 async fn answers_and_packages_of_answers_pass_where_their_client_has_its_share() {
     answers_pass(NO_SHARE, "client-queue").await;
+}
+
+/// The gateway has asked itself, and the other side keeps the context that it gave.
+#[tokio::test]
+async fn the_answer_that_begins_a_conversation_finds_a_place_in_a_full_queue() {
+    let folder = Folder::with_keys();
+    let (store, backend) = (Store::start().await, Backend::echo().await);
+    let service = conversations::service(&folder, &backend, "").await;
+    let way = Way::to(service.address(), ANY).await;
+    let side = tables("client", "server", "");
+    let route = format!(
+        "[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{side}",
+        way.address
+    );
+    let gateway = gateway(&folder, &store, &backend, NO_PLACE, &route).await;
+    let asked = send_all(&gateway, "/echo", &[ENVELOPE.as_bytes().to_vec()]);
+    way.holds_answers(1).await;
+    let waiting = fill(&folder, &store, &gateway, "queue-full").await;
+    way.let_go();
+    for answer in soon("an answer", asked.join_all()).await {
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    let established = "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"}";
+    assert_eq!(metric(&gateway, established).await, 1);
+    all_answered(&store, waiting).await;
+}
+
+/// A token that was made for the gateway is kept, though its request finds no place any more.
+#[tokio::test]
+async fn the_answer_that_brings_a_token_finds_a_place_in_a_full_queue() {
+    let folder = issued::folder();
+    let (store, backend) = (Store::start().await, Backend::echo().await);
+    let sts = Sts::honest(&folder, true, false).await;
+    let way = Way::to(sts.backend.address, ANY).await;
+    let file = issued::file(backend.address, way.address, "bearer", "");
+    let route = file.strip_prefix("LISTEN\n").expect("its first line");
+    let gateway = gateway(&folder, &store, &backend, NO_PLACE, route).await;
+    let asked = send_all(&gateway, "/echo", &[ENVELOPE.as_bytes().to_vec()]);
+    way.holds_answers(1).await;
+    let waiting = fill(&folder, &store, &gateway, "queue-full").await;
+    way.let_go();
+    soon("an answer", asked.join_all()).await;
+    assert_eq!(metric(&gateway, issued::ISSUED).await, 1);
+    assert_eq!(sts.asked(), 1);
+    all_answered(&store, waiting).await;
 }
