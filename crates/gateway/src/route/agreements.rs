@@ -186,7 +186,8 @@ impl Agreements {
         all.any(|one| one.agreement.terms().service == route)
     }
 
-    /// Whether somebody may be asked about a request of a route.
+    /// Whether somebody may be asked about a request of a route. Whose it is is not known before it
+    /// is opened: one agreement with a rate speaks for all of them.
     pub(crate) fn may_ask(&self, route: &str) -> bool {
         let mut all = self.all.iter().map(|one| one.agreement.terms());
         self.shared.is_some()

@@ -2,7 +2,7 @@
 //! elsewhere.
 //!
 //! The rule kept here: no more is worked on at once than there are permits, and work that has come
-//! back is next.
+//! back, or is about an answer, is next.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -28,7 +28,7 @@ pub(super) struct WorkQueue {
 
 struct Waiting {
     work: VecDeque<Box<dyn Work>>,
-    /// Work that has come back.
+    /// Work that has come back, and work about answers.
     back: VecDeque<Box<dyn Work>>,
     /// Work that has been away from its permit, and has not ended.
     away: usize,
@@ -114,12 +114,13 @@ impl WorkQueue {
         self.arrived.notify_all();
     }
 
-    /// How much work waits for a permit.
+    /// How much work waits for a permit: new work, and before it what is back or is about answers,
+    /// which may be more than the capacity.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// How much work may wait.
+    /// How much new work may wait.
     pub(super) fn capacity(&self) -> usize {
         self.capacity
     }

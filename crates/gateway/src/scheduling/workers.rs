@@ -98,12 +98,13 @@ impl Workers {
         self.queue.all_back().await;
     }
 
-    /// How much work waits for a permit.
+    /// How much work waits for a permit: new work, and before it what is back or is about answers,
+    /// which may be more than the capacity.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.waiting()
     }
 
-    /// How much work may wait.
+    /// How much new work may wait.
     pub(crate) fn capacity(&self) -> usize {
         self.queue.capacity()
     }

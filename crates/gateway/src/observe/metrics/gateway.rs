@@ -42,7 +42,7 @@ pub(super) fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out:
     let queued = (
         "soapstone_crypto_queue",
         GAUGE,
-        "Messages that wait for a crypto worker.",
+        "Messages that wait for a crypto worker. The limit holds for new requests among them.",
     );
     let workers = ("soapstone_crypto_workers", GAUGE, "Crypto workers.");
     let buffered = (
@@ -63,7 +63,7 @@ pub(super) fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out:
     let queue = (
         "soapstone_crypto_queue_limit",
         GAUGE,
-        "Most messages that may wait for a crypto worker or for a store.",
+        "Messages that may wait for a crypto worker or for a store before new requests are refused.",
     );
     let most_connections = (
         "soapstone_connections_limit",
