@@ -22,7 +22,7 @@ pub struct GatewayLimits {
     pub buffered: u64,
     /// Most connections from clients at once.
     pub connections: usize,
-    /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation),
+    /// Most requests that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation),
     /// 1024 are 0.2 s on two cores.
     pub queue: usize,
     /// Crypto workers; as many as processors unless said otherwise.
@@ -46,7 +46,7 @@ pub struct Shares {
     pub half: bool,
     /// Most bytes of messages in hand at once. A message alone may be larger.
     pub buffered: u64,
-    /// Most messages that wait for a crypto worker.
+    /// Most requests that wait for a crypto worker, or for a store.
     pub queue: usize,
     /// Most requests in a time.
     pub rate: Option<Rate>,
