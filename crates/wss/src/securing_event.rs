@@ -54,6 +54,9 @@ pub enum SecuringEvent<'e> {
         named: Option<&'e KeyLocator>,
         /// How it was derived, if it was.
         derived: Option<DerivedKey<'e>>,
+        /// Whether only the receiver may read whose key it is: the signature, the token or the
+        /// assertion that says it is encrypted.
+        is_secret: bool,
     },
     /// A key was wrapped for the holder of a certificate.
     KeyWrapped {

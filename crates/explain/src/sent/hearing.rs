@@ -89,9 +89,25 @@ impl Sent {
         let Some((_, earlier)) = self.headers.split_last_mut() else {
             return;
         };
-        let signatures = earlier.iter_mut().flat_map(|one| &mut one.signatures);
-        for one in signatures.flat_map(|signature| &mut signature.references) {
-            one.hide();
+        for signature in earlier.iter_mut().flat_map(|one| &mut one.signatures) {
+            signature
+                .references
+                .iter_mut()
+                .for_each(SentReference::hide);
+            signature.hide_digests();
+        }
+    }
+}
+
+impl SentSignature {
+    /// A digest tells a guess of the plaintext from others, and the id of a token or of an
+    /// assertion is that which others gave it. A signature that is encrypted hides both.
+    fn hide_digests(&mut self) {
+        if self.secret {
+            for one in self.references.iter_mut().filter(|one| one.secret) {
+                one.digest.clear();
+                one.uri.clear();
+            }
         }
     }
 }
@@ -142,16 +158,25 @@ impl SentHeader {
                 origin,
                 named,
                 derived,
-            } => self.keys.push(SentKey {
-                usage: match usage {
-                    KeyUsage::Signature => "signature",
-                    KeyUsage::Endorsement => "endorsement",
-                    _ => "encryption",
-                },
-                origin: holder(origin),
-                named_by: words(named),
-                derived: derived.map(derivation),
-            }),
+                is_secret,
+            } => {
+                let shown = |words: String| match is_secret {
+                    true => HIDDEN.to_owned(),
+                    false => words,
+                };
+                self.keys.push(SentKey {
+                    usage: match usage {
+                        KeyUsage::Signature => "signature",
+                        KeyUsage::Endorsement => "endorsement",
+                        _ => "encryption",
+                    },
+                    secret: is_secret,
+                    origin: shown(holder(origin)),
+                    named_by: shown(words(named)),
+                    derived: derived.filter(|_| !is_secret).map(derivation),
+                    name: words(named),
+                });
+            }
             SecuringEvent::KeyWrapped {
                 id,
                 method,
@@ -209,20 +234,19 @@ impl SentHeader {
                 value,
                 is_secret,
             } => {
-                let mut references = std::mem::take(&mut self.pending);
-                if is_secret {
-                    // A digest tells a guess of the plaintext from others.
-                    let secret = references.iter_mut().filter(|one| one.secret);
-                    secret.for_each(|one| one.digest.clear());
-                }
-                let named_by = words(named);
+                let name = words(named);
                 let mut signing = self.keys.iter().rev();
-                let key = signing.find(|key| key.usage != "encryption" && key.named_by == named_by);
-                self.signatures.push(SentSignature {
+                let key = signing.find(|key| key.usage != "encryption" && key.name == name);
+                let (key, named_by) = match key {
+                    _ if is_secret => (HIDDEN.to_owned(), HIDDEN.to_owned()),
+                    Some(key) => (key.origin.clone(), key.named_by.clone()),
+                    None => (String::new(), name),
+                };
+                let mut signature = SentSignature {
                     number: self.signatures.len() + 1,
                     id: id.to_owned(),
                     algorithm: algorithm.short_name().to_owned(),
-                    key: key.map(|key| key.origin.clone()).unwrap_or_default(),
+                    key,
                     named_by,
                     secret: is_secret,
                     value: match is_secret {
@@ -230,9 +254,11 @@ impl SentHeader {
                         false => base64::encode(value),
                     },
                     bytes: signed_info.len(),
-                    references,
+                    references: std::mem::take(&mut self.pending),
                     signed_info: signed_info.to_vec(),
-                });
+                };
+                signature.hide_digests();
+                self.signatures.push(signature);
             }
             _ => {}
         }
@@ -348,5 +374,91 @@ fn transforms(transform: Transformation<'_>) -> String {
         Transformation::Dereference => STR_TRANSFORM.to_owned(),
         Transformation::Attachment(uri) => uri.to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm, digest};
+
+    use super::*;
+
+    /// Has a header made whose signature covers something, and is secret or not.
+    fn sign(sent: &mut Sent, is_secret: bool) -> String {
+        let method = DigestAlgorithm::Sha256;
+        let canonical = b"<e:order>one of few</e:order>";
+        let digested = digest(method, canonical).unwrap();
+        let named = KeyLocator::Token("cert".to_owned());
+        sent.made(SecuringEvent::Key {
+            usage: KeyUsage::Signature,
+            origin: KeyOrigin::Shared("hub-42"),
+            named: Some(&named),
+            derived: None,
+            is_secret,
+        });
+        sent.made(SecuringEvent::Reference {
+            signature: "signature",
+            uri: "#order",
+            element: "e:order",
+            part: None,
+            transform: Transformation::Exclusive(&[]),
+            method,
+            canonical,
+            digest: &digested,
+            is_secret: false,
+        });
+        sent.made(SecuringEvent::SignatureValue {
+            id: "signature",
+            algorithm: SignatureAlgorithm::HmacSha256,
+            named: Some(&named),
+            signed_info: b"<ds:SignedInfo/>",
+            value: b"value",
+            is_secret,
+        });
+        sent.made(SecuringEvent::Header {
+            actor: None,
+            items: &[],
+        });
+        base64::encode(digested.as_ref())
+    }
+
+    fn encrypt(sent: &mut Sent) {
+        sent.made(SecuringEvent::Encryption {
+            id: "data",
+            element: "e:order",
+            extent: CipherExtent::Element,
+            algorithm: DataEncryption::Aes128Gcm,
+            named: None,
+        });
+    }
+
+    /// What a node on the way is to decipher was signed by a signature that is encrypted as well.
+    #[test]
+    fn what_is_encrypted_later_has_no_digest_where_its_signature_is_encrypted() {
+        for is_secret in [false, true] {
+            let mut sent = Sent::default();
+            let digest = sign(&mut sent, is_secret);
+            let told = |sent: &Sent| serde_json::to_string(sent).unwrap();
+            assert!(told(&sent).contains("one of few"));
+            encrypt(&mut sent);
+            assert!(!told(&sent).contains("one of few"));
+            assert_eq!(told(&sent).contains(&digest), !is_secret);
+            let text = super::super::sent_text("a.xml", &sent);
+            assert_eq!(text.contains(&digest), !is_secret, "{text}");
+        }
+    }
+
+    #[test]
+    fn whose_the_key_of_an_encrypted_signature_is_is_told_nowhere() {
+        for is_secret in [false, true] {
+            let mut sent = Sent::default();
+            sign(&mut sent, is_secret);
+            let json = serde_json::to_string(&sent).unwrap();
+            let text = super::super::sent_text("a.xml", &sent);
+            for words in ["hub-42", "#cert"] {
+                assert_eq!(json.contains(words), !is_secret, "{words}: {json}");
+                assert_eq!(text.contains(words), !is_secret, "{words}: {text}");
+            }
+        }
     }
 }

@@ -92,6 +92,8 @@ pub struct SentToken {
 pub struct SentKey {
     /// What it does: `signature`, `endorsement` or `encryption`.
     pub usage: &'static str,
+    /// Whether only the receiver may read whose it is: then that is not told.
+    pub secret: bool,
     /// Where it comes from.
     pub origin: String,
     /// What names it; empty where nothing does.
@@ -99,6 +101,9 @@ pub struct SentKey {
     /// How it was derived, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub derived: Option<SentDerivation>,
+    /// What names it, told or not.
+    #[serde(skip)]
+    name: String,
 }
 
 /// How a key was derived.
@@ -159,7 +164,7 @@ pub struct SentSignature {
 /// A reference of a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SentReference {
-    /// Its URI.
+    /// Its URI. Empty where it is secret and the signature as well.
     pub uri: String,
     /// The element that it leads to; the media type of an attachment.
     pub element: String,

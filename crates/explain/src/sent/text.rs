@@ -102,6 +102,10 @@ fn keys(header: &SentHeader, out: &mut String) -> Result {
     writeln!(out, "\nKeys")?;
     for key in &header.keys {
         let (origin, named) = (line(&key.origin), line(&key.named_by));
+        if key.secret {
+            writeln!(out, "  {}: {origin}", key.usage)?;
+            continue;
+        }
         writeln!(out, "  {}: {origin}, named by {named}", key.usage)?;
         if let Some(derived) = &key.derived {
             writeln!(
@@ -137,12 +141,12 @@ fn signature(one: &SentSignature, out: &mut String) -> Result {
         "  {} over ds:SignedInfo by exc-c14n, {} bytes",
         one.algorithm, one.bytes
     )?;
-    writeln!(
-        out,
-        "  key named by {}: {}",
-        line(&one.named_by),
-        line(&one.key)
-    )?;
+    let (named, key) = (line(&one.named_by), line(&one.key));
+    match named == key {
+        // Neither is told.
+        true => writeln!(out, "  key {key}")?,
+        false => writeln!(out, "  key named by {named}: {key}")?,
+    }
     match one.secret {
         true => writeln!(
             out,
@@ -158,10 +162,13 @@ fn signature(one: &SentSignature, out: &mut String) -> Result {
 fn reference(one: &SentReference, out: &mut String) -> Result {
     let part = one.part.as_deref();
     let part = part.map(|part| format!(", as the endpoint file has `{}` signed", line(part)));
+    let uri = match one.uri.as_str() {
+        "" if one.secret => String::new(),
+        uri => format!(" `{}`", line(uri)),
+    };
     writeln!(
         out,
-        "  reference `{}` to `{}`{}",
-        line(&one.uri),
+        "  reference{uri} to `{}`{}",
         line(&one.element),
         part.unwrap_or_default()
     )?;

@@ -305,7 +305,8 @@ impl Securing<'_> {
                 let mut key_info = Vec::new();
                 let key = self.message.named("key");
                 references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
-                self.tell_of_plain_key(KeyUsage::Encryption, KeyOrigin::Session, &key_info);
+                let (usage, origin) = (KeyUsage::Encryption, KeyOrigin::Session);
+                self.tell_of_plain_key(usage, origin, &key_info, false);
                 (SymmetricKey::generate(algorithm.key_length())?, key_info)
             }
             None => return Err(SecureError::KeyMissing),

@@ -154,6 +154,12 @@ impl Securing<'_> {
             return;
         }
         let named = self.named_by(key_info);
+        let is_secret = match purpose {
+            Purpose::Signing | Purpose::Endorsing => self.hides_signature(),
+            Purpose::Encrypting => false,
+        };
+        let of_assertion = matches!(root.reference, Reference::Assertion(..));
+        let is_secret = is_secret || of_assertion && self.hides_assertion();
         let of_root = derived.and_then(|_| {
             let mut name = Vec::new();
             root.reference.write(None, &mut Scope::alone(), &mut name);
@@ -184,15 +190,18 @@ impl Securing<'_> {
                 nonce,
                 length,
             }),
+            is_secret,
         });
     }
 
-    /// Tells of a key without a derivation.
+    /// Tells of a key without a derivation. `is_secret` says whether only the receiver may read
+    /// whose it is.
     pub(super) fn tell_of_plain_key(
         &mut self,
         usage: KeyUsage,
         origin: KeyOrigin<'_>,
         key_info: &[u8],
+        is_secret: bool,
     ) {
         if !self.observer.listens {
             return;
@@ -203,6 +212,7 @@ impl Securing<'_> {
             origin,
             named: named.as_ref(),
             derived: None,
+            is_secret,
         });
     }
 
@@ -265,14 +275,14 @@ impl Securing<'_> {
         }
         let signed_info = self.signed_octets(made.signed_info)?;
         let named = self.named_by(made.key_info);
-        let encryption = protection.encryption.as_ref();
+        let is_secret = self.hides_signature();
         self.observer.made(|| SecuringEvent::SignatureValue {
             id: made.id,
             algorithm: made.algorithm,
             named: named.as_ref(),
             signed_info: &signed_info,
             value: made.value,
-            is_secret: encryption.is_some_and(|one| one.hides_signature),
+            is_secret,
         });
         Ok(())
     }
@@ -415,6 +425,12 @@ impl Securing<'_> {
             octets,
             is_secret: self.is_secret_node(envelope, node)?,
         })))
+    }
+
+    /// Whether signatures will be cipher text.
+    pub(super) fn hides_signature(&self) -> bool {
+        let encryption = self.message.protection().encryption.as_ref();
+        encryption.is_some_and(|one| one.hides_signature)
     }
 
     /// Whether the assertion will be cipher text.

@@ -41,6 +41,8 @@ struct ByCertificate<'k> {
     reference: KeyReference,
     /// The id of the token, where the message carries it.
     token: String,
+    /// Whether the token will be cipher text.
+    hides_token: bool,
     /// Whether the signature names the assertion of whose holder the key is.
     by_holder: bool,
     /// The id of the reference, where the signature covers the token through it.
@@ -125,6 +127,7 @@ impl Securing<'_> {
                 algorithm: signing.algorithm,
                 reference: signing.reference,
                 token: self.message.named("cert"),
+                hides_token: false,
                 by_holder: signing.by_holder,
                 dereferenced: signing.dereferences.then(|| self.message.named("str")),
                 stays: signing.stays,
@@ -181,6 +184,7 @@ impl Securing<'_> {
                         algorithm: *algorithm,
                         reference: endorsing.reference,
                         token: token_id.clone(),
+                        hides_token: endorsing.token_encrypted,
                         by_holder: endorsing.by_holder,
                         dereferenced: endorsing
                             .dereferences
@@ -283,7 +287,9 @@ impl Securing<'_> {
         };
         self.observer.ended(Operation::Signature);
         let origin = KeyOrigin::Private(by.identity.certificate());
-        self.tell_of_plain_key(by.usage, origin, &key_info);
+        let of_secret = by.hides_token || by.by_holder && self.hides_assertion();
+        let is_secret = of_secret || self.hides_signature();
+        self.tell_of_plain_key(by.usage, origin, &key_info, is_secret);
         let made = MadeSignature {
             id,
             algorithm: by.algorithm,

@@ -14,9 +14,9 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Limits};
 
 use crate::conversations::derived;
-use crate::saml::accepted::covering;
+use crate::saml::accepted::{by_holder, covering};
 use crate::saml::hidden::hiding;
-use crate::saml::issuing::{Draft, accepting, adjusted, with_assertion};
+use crate::saml::issuing::{Draft, accepting, adjusted, client, with_assertion};
 use crate::support::*;
 
 /// A reference as one side tells it: its URI, the canonical bytes, and the digest.
@@ -31,6 +31,8 @@ pub(crate) struct Sender {
     /// What names the keys of signatures.
     named: Vec<String>,
     secret: Vec<String>,
+    /// What the keys do whose holders only the receiver may know.
+    secret_keys: Vec<KeyUsage>,
     /// Signatures whose values only the receiver may read.
     secret_values: usize,
     /// All that anybody may be told of elements and tokens.
@@ -78,8 +80,12 @@ impl OperationObserver for Sender {
                 usage,
                 origin,
                 derived,
+                is_secret,
                 ..
             } => {
+                if is_secret {
+                    self.secret_keys.push(usage);
+                }
                 let origin = match origin {
                     KeyOrigin::Private(certificate) => certificate.subject().to_owned(),
                     other => format!("{other:?}"),
@@ -471,6 +477,8 @@ fn signatures_tokens_and_confirmations_that_are_encrypted_are_marked() {
     });
     let (_, sender) = secured(&policy, PLAIN);
     assert_eq!(sender.secret_values, 2);
+    let both = [KeyUsage::Signature, KeyUsage::Endorsement];
+    assert_eq!(sender.secret_keys, both);
     for element in ["ds:Signature", "wsse:BinarySecurityToken", "soap:Body"] {
         let is_secret = sender.secret.iter().any(|one| one == element);
         assert!(is_secret, "{element}: {:?}", sender.secret);
@@ -481,6 +489,14 @@ fn signatures_tokens_and_confirmations_that_are_encrypted_are_marked() {
         "{:#?}",
         sender.heard
     );
+    // Of a signature in the clear, the token alone.
+    let policy = with(&plain, |one| {
+        endorse(one, KeyReference::Direct, true, true);
+        hide_endorsement(one);
+    });
+    let (_, sender) = secured(&policy, PLAIN);
+    assert_eq!(sender.secret_keys, [KeyUsage::Endorsement]);
+    assert_eq!(sender.secret_values, 0);
 
     let user = UsernamePolicy::with_passwords(vec![PasswordKind::Absent]);
     let policy = with(&plain, |one| {
@@ -551,6 +567,27 @@ fn an_assertion_that_is_encrypted_is_marked() {
         let of_assertion = |one: &&String| one.contains("Assertion by ");
         let encrypted = sender.heard.iter().filter(of_assertion).count();
         assert_eq!(encrypted, usize::from(is_secret), "{:#?}", sender.heard);
+    }
+}
+
+/// Whoever has signed is named by his certificate, and that by the assertion.
+#[test]
+fn the_holder_of_an_assertion_that_is_encrypted_is_marked() {
+    for (policy, is_secret) in [(hiding(&by_holder()), true), (by_holder(), false)] {
+        let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
+        let token = AssertionToken::parse(assertion.into_bytes()).unwrap();
+        let keys = Keys {
+            assertion: Some(Arc::new(token)),
+            ..client_keys()
+        };
+        let (_, sender) = secured_with(&policy, keys, PLAIN, Outgoing::default());
+        let secret: &[KeyUsage] = if is_secret {
+            &[KeyUsage::Signature]
+        } else {
+            &[]
+        };
+        assert_eq!(sender.secret_keys, secret, "{:#?}", sender.heard);
+        assert_eq!(sender.secret_values, 0);
     }
 }
 
