@@ -48,8 +48,9 @@ pub struct Explanation {
 pub struct Arrived {
     /// What it is.
     pub place: String,
-    /// Whether the bytes that arrived are those that were sent.
-    pub same: bool,
+    /// Whether the bytes that arrived are those that were sent; absent where no key opens them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<bool>,
     /// In words.
     pub says: String,
 }
@@ -322,6 +323,12 @@ impl Explanation {
             .as_ref()
             .is_some_and(|verdict| !verdict.accepted);
         refused || self.findings.iter().any(error)
+    }
+
+    /// Whether anything that was signed arrived as something else.
+    #[must_use]
+    pub fn differs_from_sent(&self) -> bool {
+        self.arrived.iter().any(|one| one.same == Some(false))
     }
 
     /// All causes, in the order of their findings.

@@ -158,7 +158,11 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
     if !told.arrived.is_empty() {
         writeln!(out, "\nCompared with what was sent")?;
         for one in &told.arrived {
-            let word = if one.same { "same" } else { "DIFFERS" };
+            let word = match one.same {
+                Some(true) => "same",
+                Some(false) => "DIFFERS",
+                None => "unknown",
+            };
             writeln!(out, "  {word}: {}: {}", line(&one.place), line(&one.says))?;
         }
     }

@@ -49,8 +49,8 @@ opens answers. Nothing is remembered, and nothing is fetched but what --gateway 
 With --gateway the message is one that a gateway refused and recorded (record = { refused = 100 } in its file), and IN is the id in the \
 line of its log. It is judged as of the moment at which it was refused.
 
-The exit code is 0 if nothing wrong was found, 2 if the message would be refused, and 1 for anything else. docs/debug-a-signature.md has \
-examples and the fields of --json.";
+The exit code is 0 if nothing wrong was found, 2 if the message would be refused or, with --sent, differs from what was sent, \
+and 1 for anything else. docs/debug-a-signature.md has examples and the fields of --json.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -244,7 +244,7 @@ fn print(name: &str, told: &Explanation, as_json: bool) -> Result<ExitCode, Fail
     } else {
         files::print(soapstone_explain::text(name, told))
     };
-    let code = match told.is_refused() {
+    let code = match told.is_refused() || told.differs_from_sent() {
         true => REFUSED,
         false => 0,
     };
