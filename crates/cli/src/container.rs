@@ -139,6 +139,10 @@ fn absent(error: &clap::Error) -> Option<Failure> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::duplicate_mod,
+    reason = "each program has arguments of its own"
+)]
 #[path = "../tests/common/teaching.rs"]
 mod teaching;
 
