@@ -26,6 +26,8 @@ pub enum Existing {
     Keep,
     /// Put the new one in its place.
     Replace,
+    /// Put the new one in the place of a regular file; fail for a link and anything else.
+    ReplaceFile,
 }
 
 fn is_standard(path: Option<&Path>) -> bool {
@@ -149,6 +151,9 @@ pub fn create(
 ) -> Result<(), Failure> {
     let named = path;
     let mut path = path.to_path_buf();
+    if existing == Existing::ReplaceFile {
+        must_be_file(named)?;
+    }
     if existing == Existing::Replace {
         match named.metadata() {
             // A device or a pipe is written to, not replaced.
@@ -173,7 +178,7 @@ pub fn create(
     let written = open_new(&beside, privacy)
         .and_then(|mut file| file.write_all(octets).and_then(|()| file.sync_all()))
         .and_then(|()| match existing {
-            Existing::Replace => std::fs::rename(&beside, &path),
+            Existing::Replace | Existing::ReplaceFile => std::fs::rename(&beside, &path),
             // Unlike a rename, a link never replaces what is there.
             Existing::Keep => {
                 std::fs::hard_link(&beside, &path).and_then(|()| std::fs::remove_file(&beside))
@@ -207,6 +212,21 @@ pub fn must_be_new<'p>(
             .with_hint("give another name, or --force to replace it")),
         _ => Ok(()),
     }
+}
+
+/// Fails if anything but a regular file stands at a path: a link is not followed.
+///
+/// # Errors
+/// [`Failure`] naming what stands there.
+pub fn must_be_file(path: &Path) -> Result<(), Failure> {
+    let kind = match path.symlink_metadata() {
+        Ok(about) if about.is_symlink() => "a link",
+        Ok(about) if about.is_dir() => "a folder",
+        Ok(about) if !about.is_file() => "a pipe or a device",
+        _ => return Ok(()),
+    };
+    let says = format_args!("is {kind}, and a regular file is expected in its place");
+    Err(Failure::file(path, says).with_hint("take it away, or give another folder"))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {

@@ -18,6 +18,7 @@ mod allocator;
 pub mod arguments;
 pub mod commands;
 pub mod container;
+mod dump;
 pub mod failure;
 pub mod files;
 pub mod logging;

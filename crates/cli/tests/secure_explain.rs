@@ -148,6 +148,108 @@ fn what_is_dumped_is_for_its_owner_alone() {
     }
 }
 
+/// Commands that write into the folder `to`.
+const DUMPING: [&str; 2] = [
+    "secure --config client.toml plain.xml --explain --dump to",
+    "explain --dump to good.xml",
+];
+
+fn with_a_message() -> Folder {
+    let folder = prepared("sign");
+    folder
+        .run("secure --config client.toml plain.xml -o good.xml")
+        .succeeds();
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_plaintext_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    for command in DUMPING {
+        let folder = with_a_message();
+        let command = command.replace("dump to", "dump new/to");
+        folder.run(&command).succeeds();
+        let about = std::fs::metadata(folder.path("new/to")).expect("a folder");
+        assert_eq!(about.permissions().mode() & 0o777, 0o700);
+        // Whoever may write into a folder may have bytes written elsewhere.
+        for (mode, status) in [(0o755, 0), (0o775, 1), (0o1777, 1)] {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path("new/to"), mode).expect("it is ours");
+            let run = folder.run(&command);
+            assert_eq!(run.status, status, "{}", run.err);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_and_what_is_no_file_are_refused_and_not_written_to() {
+    use std::os::unix::fs::symlink;
+    for command in DUMPING {
+        let folder = with_a_message();
+        std::fs::create_dir(folder.path("to")).expect("a folder");
+        folder.write("elsewhere", "kept");
+        let name = "to/signature-1-reference-2.c14n";
+        // To a file that is there, and to one that is not.
+        for target in ["../elsewhere", "../nowhere"] {
+            symlink(target, folder.path(name)).expect("a link");
+            let run = folder.run(command);
+            assert_eq!(run.status, 1, "{command}");
+            assert!(run.err.contains("is a link"), "{}", run.err);
+            assert_eq!(folder.read("elsewhere"), "kept");
+            assert!(!folder.exists("nowhere"));
+            assert!(!folder.exists("to/signature-1-signed-info.c14n"));
+            std::fs::remove_file(folder.path(name)).expect("it is ours");
+        }
+        let socket = std::os::unix::net::UnixListener::bind(folder.path(name));
+        let run = folder.run(command);
+        assert_eq!(run.status, 1, "{command}");
+        assert!(run.err.contains("is a pipe or a device"), "{}", run.err);
+        drop(socket);
+        // The folder itself.
+        symlink("to", folder.path("link")).expect("a link");
+        for link in ["link", "link/"] {
+            let run = folder.run(&command.replace("dump to", &format!("dump {link}")));
+            assert_eq!(run.status, 1, "{command}");
+            assert!(run.err.contains("is a link"), "{}", run.err);
+        }
+    }
+}
+
+#[test]
+fn a_folder_has_the_files_of_one_message() {
+    for command in DUMPING {
+        let folder = with_a_message();
+        let old = [
+            "signature-1-reference-7.c14n",
+            "signature-2-signed-info.c14n",
+        ];
+        let other = ["signature-1.c14n", "signature-x-reference-1.c14n", "notes"];
+        std::fs::create_dir(folder.path("to")).expect("a folder");
+        for name in old.iter().chain(&other) {
+            folder.write(&format!("to/{name}"), "old");
+        }
+        folder.run(command).succeeds();
+        for name in old {
+            assert!(!folder.exists(&format!("to/{name}")), "{command}: {name}");
+        }
+        for name in other {
+            assert_eq!(folder.read(&format!("to/{name}")), "old", "{command}");
+        }
+        assert!(folder.exists("to/signature-1-reference-2.c14n"));
+        // Again.
+        folder.run(command).succeeds();
+    }
+    let folder = with_a_message();
+    folder.run(DUMPING[0]).succeeds();
+    let sent = folder.read("to/signature-1-signed-info.c14n");
+    let run = folder.run(DUMPING[1]);
+    assert_eq!(run.status, 1, "what was sent is there");
+    assert!(run.err.contains("says what was sent"), "{}", run.err);
+    assert_eq!(folder.read("to/signature-1-signed-info.c14n"), sent);
+}
+
 /// Sender and receiver write the same bytes under the same names.
 #[test]
 fn the_files_of_the_sender_are_those_of_the_receiver() {

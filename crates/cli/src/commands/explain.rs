@@ -24,11 +24,10 @@ use soapstone_explain::{
 use soapstone_gateway::RefusedMessage;
 
 use crate::admin::{ADDRESS, AdminOptions};
+use crate::dump::{self, TREE};
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
-use crate::files::{self, Existing, Privacy};
+use crate::files;
 use recorded::fetch;
-
-use super::secure::told::TREE;
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -213,7 +212,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         told.arrived = compared(folder, &told)?;
     }
     if let Some(folder) = &arguments.dump {
-        dump(folder, &told)?;
+        let dumps = told.dumps.iter();
+        let dumps: Vec<_> = dumps
+            .map(|(name, bytes)| (name.clone(), &bytes[..]))
+            .collect();
+        dump::write(folder, &dumps, None)?;
     }
     let name = arguments
         .input
@@ -423,18 +426,4 @@ fn compared(folder: &Path, told: &Explanation) -> Result<Vec<Arrived>, Failure> 
     let sent = serde_json::from_slice(&text).map_err(|error| Failure::file(&tree, error))?;
     let file = |name: &str| files::read_at_most(Some(&folder.join(name)), LARGEST).ok();
     Ok(compare(&sent, &file, told))
-}
-
-/// Writes canonical bytes, which may be the plaintext of what was encrypted: for their owner alone.
-fn dump(folder: &Path, told: &Explanation) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-    for (name, bytes) in &told.dumps {
-        files::create(
-            &folder.join(name),
-            bytes,
-            Privacy::Secret,
-            Existing::Replace,
-        )?;
-    }
-    Ok(())
 }

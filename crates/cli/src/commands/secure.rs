@@ -32,7 +32,7 @@ encrypted as well, and a package is written.
 With --explain the tree of what was done and why is on standard output, and the secured message only where -o says: the header in order, \
 tokens, keys with what names them, and each signature with the transforms, canonical bytes and digests that it covers. Keys, passwords \
 and what the message has encrypted are not shown. With --dump the canonical bytes are written as files, for you alone: they are the \
-plaintext of what is encrypted. `soapstone explain --sent DIR` compares them with what arrived.";
+plaintext of what is encrypted. Files of an earlier message in the folder are removed. `soapstone explain --sent DIR` compares them with what arrived.";
 
 const EXAMPLES: &str = "\
 Examples:

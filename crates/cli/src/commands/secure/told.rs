@@ -9,11 +9,8 @@ use soapstone::wss::OperationObserver;
 use soapstone::{Step, StepObserver};
 use soapstone_explain::Sent;
 
+use crate::dump;
 use crate::failure::Failure;
-use crate::files::{self, Existing, Privacy};
-
-/// The file of a folder that says what was signed.
-pub(crate) const TREE: &str = "secured.json";
 
 /// Hears what is done to a message.
 #[derive(Default)]
@@ -35,13 +32,6 @@ pub(super) fn json(name: &str, sent: &Sent) -> String {
 
 /// Writes what was done, and the canonical bytes of all that was signed.
 pub(super) fn dump(folder: &Path, name: &str, sent: &Sent) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.join(name);
-        files::create(&path, bytes, Privacy::Secret, Existing::Replace)
-    };
-    for (name, bytes) in sent.files() {
-        write(&name, bytes)?;
-    }
-    write(TREE, json(name, sent).as_bytes())
+    let files: Vec<_> = sent.files().collect();
+    dump::write(folder, &files, Some(json(name, sent).as_bytes()))
 }
