@@ -119,6 +119,12 @@ impl<'e, P> Handshakes<'e, P> {
         Self { assertion, ..self }
     }
 
+    /// The assertion of a token service, where messages by that plan show one.
+    fn shown_by(self, plan: &OutboundPlan) -> Option<&'e IssuedAssertion> {
+        let shows = plan.policy().assertion().is_some();
+        self.assertion.filter(|_| shows)
+    }
+
     /// Whether a Kerberos token begins conversations.
     pub(super) fn have_tickets(self) -> bool {
         let policy = self.conversation.bootstrap_outbound.policy();
@@ -183,7 +189,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
             action: request.action,
             receipt: secured.receipt,
             pending,
-            assertion_ends: self.assertion.map(|assertion| assertion.ends),
+            assertion_ends: self.shown_by(plan).map(|assertion| assertion.ends),
         })
     }
 
@@ -335,9 +341,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
             }
             _ => None,
         };
-        let assertion = self
-            .assertion
-            .filter(|_| plan.policy().assertion().is_some());
+        let assertion = self.shown_by(plan);
         let outgoing = Outgoing {
             assertion: assertion.map(|assertion| &assertion.token),
             clock: self.endpoint.peer_clock(),

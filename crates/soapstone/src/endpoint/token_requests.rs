@@ -47,16 +47,23 @@ impl Compiler<'_> {
         let requests = agreed.exchanges.iter().map(|exchange| &exchange.request);
         let of_messages = requests.clone().find(|it| it.assertion().is_some());
         let first = agreed.bootstrap.as_ref().map(|it| &it.request);
-        let first = first.filter(|it| it.assertion().is_some());
-        if let (Some(_), Some(_)) = (of_messages, first) {
+        if let (Some(_), Some(first)) = (of_messages, first) {
+            let problem = match first.assertion() {
+                Some(_) => {
+                    "the assertion of a token service begins conversations, and their messages want one as well"
+                }
+                None => {
+                    "the messages of conversations want the assertion of a token service, which nothing but the beginning of a conversation shows"
+                }
+            };
             self.report_with_hint(
                 config.place,
-                "the assertion of a token service begins conversations, and their messages want one as well",
+                problem,
                 "name a file: saml = { assertion = \"assertion.xml\", … }",
             );
             return None;
         }
-        let request = of_messages.or(first)?;
+        let request = of_messages.or(first.filter(|it| it.assertion().is_some()))?;
         let endpoint = self.endpoint_of_service(config)?;
         let issued = agreed.issued.as_ref();
         let rules = self.token_rules_of(config, &endpoint, request, issued)?;

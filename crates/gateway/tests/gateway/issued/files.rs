@@ -135,3 +135,49 @@ async fn a_policy_names_no_token_service_that_the_file_does_not() {
     }
     assert_eq!(sts.asked(), 1);
 }
+
+/// The assertion of a token service is shown at the beginning of a conversation and nowhere else.
+#[test]
+fn a_policy_whose_conversations_want_an_issued_assertion_in_messages_is_refused() {
+    const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    let folder = folder();
+    let nobody = Nobody::new().address;
+    let suite = "<sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>";
+    let parts = "<sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
+    let certificate = |include: &str| {
+        format!(
+            "<wsp:Policy><sp:X509Token sp:IncludeToken=\"{SP}/IncludeToken/{include}\"/></wsp:Policy>"
+        )
+    };
+    let first = format!(
+        "<sp:AsymmetricBinding><wsp:Policy><sp:InitiatorToken>{}</sp:InitiatorToken>\
+         <sp:RecipientToken>{}</sp:RecipientToken>{suite}</wsp:Policy></sp:AsymmetricBinding>{parts}",
+        certificate("AlwaysToRecipient"),
+        certificate("Never")
+    );
+    let policy = format!(
+        "<wsp:Policy xmlns:wsp=\"http://schemas.xmlsoap.org/ws/2004/09/policy\" xmlns:sp=\"{SP}\">\
+         <sp:SymmetricBinding><wsp:Policy><sp:ProtectionToken><wsp:Policy>\
+         <sp:SecureConversationToken sp:IncludeToken=\"{SP}/IncludeToken/AlwaysToRecipient\"><wsp:Policy><sp:RequireDerivedKeys/>\
+         <sp:BootstrapPolicy><wsp:Policy>{first}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>\
+         </wsp:Policy></sp:ProtectionToken>{suite}</wsp:Policy></sp:SymmetricBinding>\
+         <sp:SignedSupportingTokens><wsp:Policy>\
+         <sp:SamlToken sp:IncludeToken=\"{SP}/IncludeToken/AlwaysToRecipient\"><wsp:Policy><sp:WssSamlV20Token11/></wsp:Policy>\
+         </sp:SamlToken></wsp:Policy></sp:SignedSupportingTokens>{parts}</wsp:Policy>"
+    );
+    folder.write("policy.xml", policy);
+    let single = "trust = { anchors = [\"ca.cert.pem\"] }\nsecurity = { mechanism = \"sign\" }\n";
+    let text = file(nobody, nobody, "bearer", "");
+    assert!(text.contains(single), "{text}");
+    let text = text.replacen(
+        single,
+        "trust = { pinned = [\"server.cert.pem\"] }\npeer = { certificate = \"server.cert.pem\" }\n\
+         security = { policy = \"policy.xml\" }\n",
+        1,
+    );
+    let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+    let told = read.err().map(|it| it.to_string()).unwrap_or_default();
+    let expected = "the messages of conversations want the assertion of a token service";
+    assert!(told.contains(expected), "{told}");
+}
