@@ -44,9 +44,9 @@ pub(super) fn failure_in(failed: &handshake::Failed) -> Option<Failed> {
         handshake::Failed::Answer { .. } => Some(Failed::Broken),
         handshake::Failed::Handshake { .. } => Some(Failed::Unproven),
         handshake::Failed::Unfinished => Some(Failed::Late),
-        handshake::Failed::Unsecured(_) | handshake::Failed::Token(_) | handshake::Failed::Busy => {
-            None
-        }
+        // Conversations are begun for no user.
+        handshake::Failed::Token(failed) => failure_in_token(failed, false),
+        handshake::Failed::Unsecured(_) | handshake::Failed::Busy => None,
     }
 }
 

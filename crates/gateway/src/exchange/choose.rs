@@ -19,6 +19,7 @@ use super::open::Opened;
 use super::reporter::Reporter;
 use super::requirements;
 use crate::conversation::context::{ContextLease, OutboundContext};
+use crate::conversation::handshake;
 use crate::issued::entries::{Granted, User};
 use crate::issued::failed as token;
 use crate::issued::tokens::IssuedTokens;
@@ -228,6 +229,24 @@ struct Lacking {
     detail: String,
     /// How the backend failed, if another one may not.
     failed: Option<soapstone_broker::Failed>,
+    /// Whether its token service is what failed.
+    is_of_tokens: bool,
+}
+
+impl Lacking {
+    /// The same for a backend with that token service. Where every backend needs it, none is to
+    /// blame.
+    fn with(self, tokens: Option<&Arc<IssuedTokens>>, attempt: Option<&Attempt>) -> Self {
+        let Some(tokens) = tokens.filter(|_| self.is_of_tokens) else {
+            return self;
+        };
+        let failed = self.failed;
+        let is_left = attempt.is_some_and(|attempt| attempt.may_do_without(tokens));
+        Self {
+            failed: failed.filter(|_| is_left),
+            ..self
+        }
+    }
 }
 
 /// The choice of that upstream, after the handshake that its conversation needs, or with the
@@ -251,16 +270,7 @@ pub(super) async fn after_handshake(
         }
         let shown = match (&upstream.conversation, upstream.tokens_of_requests()) {
             (Some(conversation), _) => context_of(reporter, conversation, version).await,
-            (None, Some(tokens)) => {
-                let shown = token_of(reporter, &upstream, tokens, octets).await;
-                shown.map_err(|lacking| match &attempt {
-                    Some(attempt) if attempt.may_do_without(tokens) => lacking,
-                    _ => Lacking {
-                        failed: None,
-                        ..lacking
-                    },
-                })
-            }
+            (None, Some(tokens)) => token_of(reporter, &upstream, tokens, octets).await,
             (None, None) => Ok((None, None)),
         };
         let lacking = match shown {
@@ -272,12 +282,12 @@ pub(super) async fn after_handshake(
                     attempt,
                 });
             }
-            Err(lacking) => lacking,
+            Err(lacking) => lacking.with(upstream.tokens.as_ref(), attempt.as_deref()),
         };
         // Nothing of the request has left.
         let next = match (attempt.take(), lacking.failed) {
             (Some(mut tried), Some(how)) => {
-                if upstream.conversation.is_none() {
+                if lacking.is_of_tokens {
                     tried.lacks_from_others();
                 }
                 tried.another(how, Repeatable::Unsent).ok()
@@ -310,6 +320,7 @@ async fn context_of(
         reason: failed.name(),
         detail: failed.to_string(),
         failed: failure_in(&failed),
+        is_of_tokens: matches!(&*failed, handshake::Failed::Token(_)),
     })?;
     Ok((Some(context), None))
 }
@@ -337,6 +348,7 @@ async fn token_of(
         reason: failed.name(),
         detail: failed.to_string(),
         failed: failure_in_token(&failed, tokens.are_for_users()),
+        is_of_tokens: true,
     })?;
     Ok((None, Some(token)))
 }
