@@ -64,6 +64,13 @@ impl<P: Clone> Breaker<P> {
         }
     }
 
+    /// Why nobody asks now; nobody is let through by that.
+    pub fn pausing(&self, now: Instant) -> Option<P> {
+        let state = self.state();
+        let pause = state.pause.as_ref().filter(|(until, _)| now < *until);
+        pause.map(|(_, problem)| problem.clone())
+    }
+
     /// There was an answer.
     pub fn succeeded(&self) {
         let mut state = self.state();
@@ -99,7 +106,9 @@ mod tests {
         assert_eq!(breaker.enter(start), Ok(()));
         breaker.failed("gone".to_owned(), start);
         assert_eq!(breaker.enter(start), Err("gone".to_owned()));
+        assert_eq!(breaker.pausing(start), Some("gone".to_owned()));
         let later = start + SHORTEST_PAUSE;
+        assert_eq!(breaker.pausing(later), None);
         assert_eq!(breaker.enter(later), Ok(()));
         assert_eq!(breaker.enter(later), Err("gone".to_owned()));
         breaker.succeeded();
