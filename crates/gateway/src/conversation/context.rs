@@ -12,6 +12,9 @@
 //! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a
 //! context meanwhile is told why the last one failed.
 //!
+//! Where the assertion of a token service begins conversations, none is begun in the pause of that
+//! service either. A context is followed early by one that lasts longer: by a later assertion.
+//!
 //! A request that this side could not secure says nothing of the backend: the KDC may be away. It
 //! has a pause of its own, for both versions. Then one handshake tries, and one exchange a second
 //! waits for it at most.
@@ -29,7 +32,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::handshake::{Failed, Handshaker};
+use super::handshake::{Failed, Handshaker, Shown};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 
@@ -57,6 +60,18 @@ struct State {
     /// Version of the last handshake's messages.
     version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
+}
+
+/// No exchange uses the context meanwhile.
+type Alone = OwnedRwLockWriteGuard<()>;
+
+/// What a renewal came to.
+enum Renewed {
+    Done(SecurityContext, Alone),
+    /// There was no moment for it.
+    Unsent,
+    /// The service does not renew, or was too slow.
+    Refused,
 }
 
 impl Default for State {
@@ -131,7 +146,7 @@ impl OutboundContext {
         self: &Arc<Self>,
         version: SoapVersion,
     ) -> Result<ContextLease, Arc<Failed>> {
-        tokio::time::timeout(self.handshaker.errand.patience(), self.obtained(version))
+        tokio::time::timeout(self.handshaker.patience(), self.obtained(version))
             .await
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
     }
@@ -224,7 +239,10 @@ impl OutboundContext {
         let running = running.filter(|running| running.has_changed().is_ok());
         let backend = match running {
             Some(_) => Ok(()),
-            None => self.breaker(version).enter(now),
+            None => {
+                let token = self.handshaker.may_have_token();
+                token.and_then(|()| self.breaker(version).enter(now))
+            }
         };
         if let Err(failed) = backend.and_then(|()| self.securing.enter(now)) {
             return watch::channel(Some(Err(failed))).1;
@@ -251,15 +269,17 @@ impl OutboundContext {
     ) -> Outcome {
         let started = Instant::now();
         let handshaker = &self.handshaker;
-        let conversation = handshaker.endpoint.endpoint.conversation();
-        let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
-        let renewed = match renewed.filter(|_| renews) {
-            Some(context) => self.renew(&context, version).await,
-            None => Ok(None),
-        };
-        let (granted, alone) = match renewed {
-            Ok(Some((context, alone))) => (Ok(context), Some(alone)),
-            Ok(None) => (handshaker.ask(version, None).await, None),
+        let token = handshaker.token(renewed.as_deref()).await;
+        if let Some(context) = self.not_yet(renewed.as_ref(), &token) {
+            self.state().under_way = None;
+            return Ok(context);
+        }
+        let mut shown = None;
+        let (granted, alone) = match token {
+            Ok(token) => {
+                shown = token;
+                self.granted(renewed, version, &mut shown).await
+            }
             Err(failed) => (Err(failed), None),
         };
         let now = self.now();
@@ -289,6 +309,7 @@ impl OutboundContext {
                     detail = %Beginning(&failed),
                     "no conversation with the backend"
                 );
+                handshaker.forget(&shown, &failed);
                 let failed = Arc::new(failed);
                 let now = Instant::now().into_std();
                 // What we lack ourselves says nothing about the peer, nor does a token service.
@@ -309,9 +330,66 @@ impl OutboundContext {
         outcome
     }
 
+    /// The context that another one is to follow, where that would gain nothing now: it lives, and
+    /// the token service gives no assertion that ends later.
+    fn not_yet(
+        &self,
+        renewed: Option<&Arc<SecurityContext>>,
+        token: &Result<Shown, Failed>,
+    ) -> Option<Arc<SecurityContext>> {
+        let context = renewed.filter(|context| context.expires > self.now())?;
+        let gains = match token {
+            Ok(None) => true,
+            // One for one use is used: nobody else could.
+            Ok(Some(token)) => token.assertion.once || token.assertion.ends > context.expires,
+            Err(_) => false,
+        };
+        if gains {
+            return None;
+        }
+        tracing::debug!(
+            route = self.handshaker.route,
+            context = context.identifier,
+            expires = %context.expires,
+            "no assertion ends later than the context, which is not renewed yet"
+        );
+        Some(Arc::clone(context))
+    }
+
+    /// A renewed context, or a new one. In the end `shown` is the assertion that the last request
+    /// has.
+    async fn granted(
+        &self,
+        renewed: Option<Arc<SecurityContext>>,
+        version: SoapVersion,
+        shown: &mut Shown,
+    ) -> (Result<SecurityContext, Failed>, Option<Alone>) {
+        let handshaker = &self.handshaker;
+        let conversation = handshaker.endpoint.endpoint.conversation();
+        let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
+        if let Some(context) = renewed.filter(|_| renews) {
+            match self.renew(&context, version, shown.clone()).await {
+                Ok(Renewed::Done(context, alone)) => return (Ok(context), Some(alone)),
+                Ok(Renewed::Unsent) => {}
+                Ok(Renewed::Refused) => {
+                    // One for one use was shown already.
+                    if shown.as_ref().is_some_and(|it| it.assertion.once) {
+                        *shown = match handshaker.token(None).await {
+                            Ok(another) => another,
+                            Err(failed) => return (Err(failed), None),
+                        };
+                    }
+                }
+                Err(failed) => return (Err(failed), None),
+            }
+        }
+        let granted = handshaker.ask(version, shown.clone(), None).await;
+        (granted, None)
+    }
+
     /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its
-    /// place. `None` where there is no such moment, or the service does not renew: then a new
-    /// context has to do, and exchanges go on with the old one until it is there.
+    /// place. Where there is no such moment, or the service does not renew, a new context has to
+    /// do, and exchanges go on with the old one until it is there.
     ///
     /// # Errors
     ///
@@ -320,18 +398,19 @@ impl OutboundContext {
         &self,
         context: &Arc<SecurityContext>,
         version: SoapVersion,
-    ) -> Result<Option<(SecurityContext, OwnedRwLockWriteGuard<()>)>, Failed> {
+        token: Shown,
+    ) -> Result<Renewed, Failed> {
         let handshaker = &self.handshaker;
         // It may wait for the KDC, and exchanges do not wait with it.
         let renewal = handshaker.begin_renewal(context).await?;
         let alone = Arc::clone(&self.exchanges).write_owned();
         let Ok(alone) = tokio::time::timeout(QUIET, alone).await else {
-            return Ok(None);
+            return Ok(Renewed::Unsent);
         };
-        let renewal = handshaker.ask(version, Some(renewal));
+        let renewal = handshaker.ask(version, token, Some(renewal));
         let renewal = tokio::time::timeout(RENEWAL, renewal);
         match renewal.await {
-            Ok(Ok(renewed)) => Ok(Some((renewed, alone))),
+            Ok(Ok(renewed)) => Ok(Renewed::Done(renewed, alone)),
             Ok(Err(failed @ Failed::Unsecured(_))) => Err(failed),
             Ok(Err(failed)) => {
                 tracing::info!(
@@ -339,7 +418,7 @@ impl OutboundContext {
                     detail = %Beginning(&failed),
                     "the backend does not renew its context; a new one is asked for"
                 );
-                Ok(None)
+                Ok(Renewed::Refused)
             }
             Err(_) => {
                 tracing::info!(
@@ -347,7 +426,7 @@ impl OutboundContext {
                     after = ?RENEWAL,
                     "the backend has not renewed its context in time; a new one is asked for"
                 );
-                Ok(None)
+                Ok(Renewed::Refused)
             }
         }
     }

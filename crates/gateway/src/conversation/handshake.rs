@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
 use soapstone::trust::Operation;
@@ -39,8 +40,10 @@ pub(crate) struct Handshaker {
 pub(super) struct Renewal {
     context: Arc<SecurityContext>,
     session: Option<KerberosSession>,
-    token: Option<Arc<Granted>>,
 }
+
+/// The assertion of a token service that a request shows, where one makes these.
+pub(super) type Shown = Option<Arc<Granted>>;
 
 /// Why there is no context.
 #[derive(Debug)]
@@ -89,6 +92,19 @@ impl Failed {
         match self {
             Self::Token(failed) => failed.is_busy(),
             _ => matches!(self, Self::Busy | Self::Unsecured(_)),
+        }
+    }
+
+    /// Whether the backend answered, and grants nothing.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::Handshake { error, peer_fault } => match error {
+                HandshakeError::Trust(_) => true,
+                // A fault without security. What else is refused is our judgement of an answer.
+                HandshakeError::Rejected(_) => peer_fault.is_some(),
+                _ => false,
+            },
+            _ => false,
         }
     }
 
@@ -161,7 +177,6 @@ impl Handshaker {
         &self,
         context: &Arc<SecurityContext>,
     ) -> Result<Renewal, Failed> {
-        let token = self.token().await?;
         let asked = Arc::clone(&self.endpoint);
         let session = self.work(OwnMessage::Question, move |desk| async move {
             session(&asked, &desk).await
@@ -169,35 +184,62 @@ impl Handshaker {
         Ok(Renewal {
             context: Arc::clone(context),
             session: session.await?,
-            token,
         })
     }
 
-    /// The assertion to begin with, asked for where it is not at hand.
-    async fn token(&self) -> Result<Option<Arc<Granted>>, Failed> {
+    /// The longest that a handshake may take: a token service has its own time before it.
+    pub(super) fn patience(&self) -> Duration {
+        let tokens = self.tokens.as_ref();
+        let of_tokens = tokens.map_or(Duration::ZERO, |tokens| tokens.patience());
+        of_tokens + self.errand.patience()
+    }
+
+    /// The assertion to begin with, asked for where it is not at hand. To follow a context, it has
+    /// to end later than that, as far as the token service gives one.
+    pub(super) async fn token(&self, before: Option<&SecurityContext>) -> Result<Shown, Failed> {
         let Some(tokens) = &self.tokens else {
             return Ok(None);
         };
-        tokens.obtain(None).await.map(Some).map_err(Failed::Token)
+        let token = match before {
+            Some(context) => tokens.obtain_beyond(context.expires).await,
+            None => tokens.obtain(None).await,
+        };
+        token.map(Some).map_err(Failed::Token)
+    }
+
+    /// Whether an assertion is at hand or may be asked for, where one begins conversations.
+    ///
+    /// # Errors
+    ///
+    /// What the token service failed of a moment ago.
+    pub(super) fn may_have_token(&self) -> Result<(), Arc<Failed>> {
+        let tokens = self.tokens.as_ref();
+        let pausing = tokens.map_or(Ok(()), |tokens| tokens.not_pausing());
+        pausing.map_err(|failed| Arc::new(Failed::Token(failed)))
+    }
+
+    /// Forgets the assertion that the backend refused, perhaps for what it is: the next handshake
+    /// begins with another one.
+    pub(super) fn forget(&self, shown: &Shown, failed: &Failed) {
+        if let (Some(tokens), Some(token)) = (&self.tokens, shown)
+            && failed.is_refusal()
+        {
+            tokens.forget(token);
+        }
     }
 
     /// One request for a context, or for a renewal, and its answer.
     pub(super) async fn ask(
         &self,
         version: SoapVersion,
+        token: Shown,
         renewal: Option<Renewal>,
     ) -> Result<SecurityContext, Failed> {
         let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
-        let token = match &renewal {
-            Some(renewal) => renewal.token.clone(),
-            None => self.token().await?,
-        };
         let mut handshake = self
             .work(OwnMessage::Question, move |desk| async move {
                 let (renewed, session) = match renewal {
-                    Some(Renewal {
-                        context, session, ..
-                    }) => (Some(context), session),
+                    Some(Renewal { context, session }) => (Some(context), session),
                     None => (None, session(&asked, &desk).await?),
                 };
                 let buffers = &mut desk.workspace().buffers();

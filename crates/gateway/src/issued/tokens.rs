@@ -26,6 +26,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
@@ -149,9 +150,70 @@ impl IssuedTokens {
         self: &Arc<Self>,
         user: Option<Arc<User>>,
     ) -> Result<Arc<Granted>, Arc<Failed>> {
-        tokio::time::timeout(self.asker.errand.patience(), self.obtained(user))
+        tokio::time::timeout(self.patience(), self.obtained(user))
             .await
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
+    }
+
+    /// The longest that [`Self::obtain`] waits.
+    pub(crate) fn patience(&self) -> Duration {
+        self.asker.errand.patience()
+    }
+
+    /// An assertion about ourselves that ends after that moment, asked for where the one at hand
+    /// does not. The token service may give one that ends before.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(crate) async fn obtain_beyond(
+        self: &Arc<Self>,
+        end: Timestamp,
+    ) -> Result<Arc<Granted>, Arc<Failed>> {
+        let found = {
+            let mut state = self.state();
+            match self.usable(&mut state, None) {
+                Some(granted) if granted.assertion.ends > end => Found::Granted(granted),
+                _ => self.lacking(&mut state, None),
+            }
+        };
+        tokio::time::timeout(self.patience(), self.awaited(found, None))
+            .await
+            .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
+    }
+
+    /// Forgets an assertion about ourselves that nobody accepts; not the one after it.
+    pub(crate) fn forget(&self, refused: &Arc<Granted>) {
+        let mut state = self.state();
+        let entry = state.get_mut(&None);
+        if let Some(entry) = entry
+            && let Some(granted) = &entry.granted
+            && Arc::ptr_eq(granted, refused)
+        {
+            entry.granted = None;
+        }
+    }
+
+    /// Whether one about ourselves is at hand, or may be asked for now.
+    ///
+    /// # Errors
+    ///
+    /// What the last question failed of, in the pause after it.
+    pub(crate) fn not_pausing(&self) -> Result<(), Arc<Failed>> {
+        let (present, now) = (self.now(), Instant::now().into_std());
+        let state = self.state();
+        let entry = state.get(&None);
+        let is_at_hand = |entry: &Entry| {
+            let granted = entry.granted.as_ref();
+            granted.is_some_and(|it| it.assertion.ends > present) || entry.question().is_some()
+        };
+        if entry.is_some_and(is_at_hand) {
+            return Ok(());
+        }
+        let pausing = entry.and_then(|entry| entry.breaker.pausing(now));
+        let pausing = pausing.or_else(|| self.breaker.pausing(now));
+        let pausing = pausing.or_else(|| self.securing.pausing(now));
+        pausing.map_or(Ok(()), Err)
     }
 
     async fn obtained(
@@ -159,6 +221,14 @@ impl IssuedTokens {
         user: Option<Arc<User>>,
     ) -> Result<Arc<Granted>, Arc<Failed>> {
         let found = self.find(user.as_ref());
+        self.awaited(found, user).await
+    }
+
+    async fn awaited(
+        &self,
+        found: Found,
+        user: Option<Arc<User>>,
+    ) -> Result<Arc<Granted>, Arc<Failed>> {
         let mut awaited = match found {
             Found::Granted(granted) => return Ok(granted),
             Found::Alone => return self.question(user).await,
@@ -181,11 +251,16 @@ impl IssuedTokens {
         if let Some(granted) = self.usable(&mut state, user) {
             return Found::Granted(granted);
         }
+        self.lacking(&mut state, user)
+    }
+
+    /// What there is for a request that the assertion at hand is none for.
+    fn lacking(self: &Arc<Self>, state: &mut Entries, user: Option<&Arc<User>>) -> Found {
         let is_once = user.is_some_and(|user| user.asks_each_time());
         let entry = state.get(&key_of(user));
         match is_once || entry.is_some_and(|entry| entry.asks_each_time) {
             true => Found::Alone,
-            false => Found::Awaited(self.begin(&mut state, user)),
+            false => Found::Awaited(self.begin(state, user)),
         }
     }
 

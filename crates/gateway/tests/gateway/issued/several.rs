@@ -22,7 +22,7 @@ fn in_turn(backends: &[String]) -> String {
 }
 
 /// Whether a request went on to another backend.
-fn went_on(gateway: &Running) -> bool {
+pub(super) fn went_on(gateway: &Running) -> bool {
     let metrics = gateway.metrics();
     let mut lines = metrics.lines();
     lines.any(|line| line.starts_with("soapstone_retries_total{"))
