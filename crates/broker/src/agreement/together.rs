@@ -3,7 +3,7 @@
 //!
 //! The rule kept here: a call is judged in one window, whoever counted it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::violation::{AgreementEvent, Violation};
 use super::window::{ServedCounts, ServedWindow};
@@ -48,6 +48,26 @@ impl Agreement {
         }
     }
 
+    /// What was counted comes back when the windows of these terms have ended: nobody has added it
+    /// up. What is a matter of single calls comes out, as at any end.
+    pub fn finish_counts(
+        &self,
+        backend: &str,
+        counts: &ServedCounts,
+        now: Moment,
+    ) -> Vec<AgreementEvent> {
+        if counts.calls == 0 {
+            return Vec::new();
+        }
+        let mut window = ServedWindow::default();
+        window.add(counts, now);
+        let whole = window.is_full(self.terms.window, now);
+        let found = window.close(&self.terms, backend, whole, now);
+        let mut events = Vec::new();
+        note(&mut self.state().violations, found, &mut events);
+        events
+    }
+
     /// What of a provider's obligations was not met in a window that is full, and began then by
     /// another clock than this one's: it ends no earlier.
     pub fn judge(
@@ -76,21 +96,22 @@ impl Agreement {
         window.close(&self.terms, backend, true, ended)
     }
 
-    /// Tells of what was judged, and whether the backend gets no calls from now on.
+    /// Tells of what was judged, and whether the backend gets no calls: since when it is excluded.
     pub fn judged(
         &self,
         backend: &str,
         mut found: Vec<Violation>,
-        excluded: bool,
+        excluded: Option<Instant>,
         now: Moment,
     ) -> Vec<AgreementEvent> {
         let mut state = self.state();
         let mut events = Vec::new();
-        let exclusion = self.terms.of_provider.exclusion.filter(|_| excluded);
+        let exclusion = self.terms.of_provider.exclusion.zip(excluded);
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&self.terms.name, backend, now));
-            if let (Some(exclusion), Some(last)) = (exclusion, found.last_mut()) {
-                provider.excluded = now.at.checked_add(exclusion.time);
+            if let (Some((exclusion, since)), Some(last)) = (exclusion, found.last_mut()) {
+                provider.strikes = 0;
+                provider.excluded = since.checked_add(exclusion.time);
                 last.excluded = Some(exclusion.time);
             }
         }
@@ -124,6 +145,7 @@ impl Agreement {
     /// Another process has excluded a backend, for that long from now on.
     pub fn excluded_elsewhere(&self, backend: &str, left: Duration, now: Moment) {
         if let Some(provider) = self.state().provider(backend) {
+            provider.strikes = 0;
             provider.excluded = now.at.checked_add(left).or(provider.excluded);
         }
     }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use soapstone::crypto::Certificate;
 use soapstone_broker::{
-    Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Needs, Served, Standing,
-    admit, admit_by,
+    Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Moment, Needs, Served,
+    Standing, admit, admit_by,
 };
 use tokio::time::Instant;
 
@@ -141,9 +141,6 @@ impl Agreements {
             Some(former) => shared.following(former),
             None => shared,
         });
-        if let (None, Some(former)) = (&shared, counted) {
-            violations.tell(former.give_back(now));
-        }
         let known = former.map_or(&[][..], |former| &former.all);
         let mut all = Vec::with_capacity(spec.agreements.len());
         for spec in spec.agreements {
@@ -171,6 +168,9 @@ impl Agreements {
             violations: Arc::clone(violations),
             shared,
         };
+        if let (None, Some(former)) = (&next.shared, counted) {
+            violations.tell(former.end(next.each(), now));
+        }
         for gone in known {
             let name = &gone.agreement.terms().name;
             if !next.all.iter().any(|it| it.agreement.terms().name == *name) {
@@ -178,6 +178,11 @@ impl Agreements {
             }
         }
         next
+    }
+
+    fn each(&self) -> Vec<Arc<Agreement>> {
+        let each = self.all.iter().map(|one| Arc::clone(&one.agreement));
+        each.collect()
     }
 
     /// Whether one is about a route.
@@ -329,12 +334,25 @@ impl Agreements {
         }
     }
 
-    /// Ends every window.
+    /// Ends every window, and waits for no store: requests may wait for this.
+    pub(crate) fn end(&self) {
+        let now = moment();
+        if let Some(shared) = &self.shared {
+            self.violations.tell(shared.end(Vec::new(), now));
+        }
+        self.finish_each(now);
+    }
+
+    /// Ends every window. It waits for the store, where gateways count together.
     pub(crate) fn finish(&self) {
         let now = moment();
         if let Some(shared) = &self.shared {
-            self.violations.tell(shared.give_back(now));
+            self.violations.tell(shared.end_and_wait(self.each(), now));
         }
+        self.finish_each(now);
+    }
+
+    fn finish_each(&self, now: Moment) {
         for one in &self.all {
             self.violations.tell(one.agreement.finish(now));
         }

@@ -175,7 +175,7 @@ pub(crate) fn serving(
         ))
     });
     if let (Some(gone), None) = (known_agreements, &agreements) {
-        gone.finish();
+        gone.end();
     }
     let former: Vec<&Route> = former
         .into_iter()

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use soapstone::config::{StoreConfig, WhenUnavailable};
 use soapstone_broker::{
@@ -42,8 +42,8 @@ struct Counts {
     waiting: Mutex<BTreeMap<WindowName, Question>>,
     /// Held while the store is asked about windows: what is asked then waits nowhere.
     asking: Mutex<()>,
-    /// Whether counting has come to its end. Nothing more is asked.
-    has_ended: AtomicBool,
+    /// The agreements that go on when counting has come to its end. Nothing more is asked then.
+    after: Mutex<Option<Vec<Arc<Agreement>>>>,
 }
 
 /// What the store has not answered for.
@@ -68,9 +68,25 @@ struct Question {
 
 enum About {
     Calls(ServedCounts),
-    /// So many violations. Those that are kept here are told when it is known whether they exclude
-    /// the provider; the others were told.
-    Violations(u32, Vec<Violation>),
+    Violations(Struck),
+}
+
+/// Violations that count towards an exclusion.
+struct Struck {
+    count: u32,
+    /// Those that are told when it is known whether they exclude the provider. The others were
+    /// told.
+    found: Vec<Violation>,
+    /// When they were found: an exclusion begins then, whenever the store answers.
+    at: Instant,
+}
+
+impl Struck {
+    /// What is left of an exclusion that began with them. `None`: it is over.
+    fn left(&self, time: Duration, now: Instant) -> Option<Duration> {
+        let left = time.saturating_sub(now.saturating_duration_since(self.at));
+        (!left.is_zero()).then_some(left)
+    }
 }
 
 /// What came of asking.
@@ -93,27 +109,30 @@ impl<'a> Round<'a> {
         Some((one, one.terms().of_provider.exclusion?))
     }
 
-    /// It is known whether violations exclude a provider from now on.
-    fn struck(&mut self, question: &Question, found: &[Violation], begins: bool) {
+    /// It is known whether violations exclude a provider.
+    fn struck(&mut self, question: &Question, struck: &Struck, begins: bool) {
         let (backend, now) = (&question.backend, moment());
         let excluding = self.exclusion(question).filter(|_| begins);
+        let excluding =
+            excluding.and_then(|(agreement, it)| Some((agreement, struck.left(it.time, now.at)?)));
         match excluding {
-            Some((agreement, exclusion)) if found.is_empty() => {
+            Some((agreement, left)) if struck.found.is_empty() => {
                 let name = &agreement.terms().name;
                 tracing::warn!(
                     agreement = name,
                     backend,
                     "the store excludes a backend for violations that were told before"
                 );
-                agreement.excluded_elsewhere(backend, exclusion.time, now);
+                agreement.excluded_elsewhere(backend, left, now);
             }
             Some((agreement, _)) => {
-                let events = agreement.judged(backend, found.to_vec(), true, now);
+                let found = struck.found.clone();
+                let events = agreement.judged(backend, found, Some(struck.at), now);
                 self.events.extend(events);
             }
             None => {
                 let agreement = &question.agreement;
-                let events = agreement.judged(backend, found.to_vec(), false, now);
+                let events = agreement.judged(backend, struck.found.clone(), None, now);
                 self.events.extend(events);
             }
         }
@@ -193,6 +212,16 @@ impl Together {
         &self,
         agreements: impl Iterator<Item = &'a Arc<Agreement>>,
     ) -> Vec<AgreementEvent> {
+        let mut events = self.ask_all(agreements);
+        // It may have come to its end meanwhile, and whoever ended it did not wait.
+        events.extend(self.give_back_unless_asking(moment()));
+        events
+    }
+
+    fn ask_all<'a>(
+        &self,
+        agreements: impl Iterator<Item = &'a Arc<Agreement>>,
+    ) -> Vec<AgreementEvent> {
         let _asking = self.asking();
         if self.has_ended() {
             return Vec::new();
@@ -221,19 +250,55 @@ impl Together {
         round.events
     }
 
-    /// Counting together ends. Calls about which the store was not heard come back to their
-    /// agreements, which end, and violations are told. It waits for what the store is asked.
-    pub(super) fn give_back(&self, now: Moment) -> Vec<AgreementEvent> {
-        self.counts.has_ended.store(true, Ordering::Relaxed);
-        let _asking = self.asking();
+    /// Counting together ends, and these agreements go on. It waits for nothing: what the store is
+    /// being asked is given back by the thread that asks.
+    pub(super) fn end(&self, after: Vec<Arc<Agreement>>, now: Moment) -> Vec<AgreementEvent> {
+        *self.after() = Some(after);
+        self.give_back_unless_asking(now)
+    }
+
+    /// Counting together ends, and these agreements go on until they end. It waits for what the
+    /// store is asked.
+    pub(super) fn end_and_wait(
+        &self,
+        after: Vec<Arc<Agreement>>,
+        now: Moment,
+    ) -> Vec<AgreementEvent> {
+        *self.after() = Some(after);
+        self.give_back(&self.asking(), now)
+    }
+
+    /// Gives back what waits, unless the store is being asked: whoever asks does so afterwards.
+    fn give_back_unless_asking(&self, now: Moment) -> Vec<AgreementEvent> {
+        match self.counts.asking.try_lock() {
+            Ok(asking) => self.give_back(&asking, now),
+            Err(TryLockError::Poisoned(asking)) => self.give_back(&asking.into_inner(), now),
+            Err(TryLockError::WouldBlock) => Vec::new(),
+        }
+    }
+
+    /// After the end, calls about which the store was not heard come back to their agreements, and
+    /// violations are told.
+    fn give_back(&self, _asking: &MutexGuard<'_, ()>, now: Moment) -> Vec<AgreementEvent> {
+        let Some(after) = self.after().clone() else {
+            return Vec::new();
+        };
         let waiting = std::mem::take(&mut *self.waiting());
         let mut events = Vec::new();
-        for question in waiting.into_values() {
+        for (name, question) in waiting {
             let (agreement, backend) = (&question.agreement, &question.backend);
             match question.about {
-                About::Calls(counts) => agreement.count_again(backend, &counts, now),
-                About::Violations(_, found) => {
-                    events.extend(agreement.judged(backend, found, false, now));
+                About::Calls(counts) => {
+                    let is_next = |one: &&Arc<Agreement>| {
+                        name_of(one, backend) == name && one.terms().is_about(backend)
+                    };
+                    match after.iter().find(is_next) {
+                        Some(next) => next.count_again(backend, &counts, now),
+                        None => events.extend(agreement.finish_counts(backend, &counts, now)),
+                    }
+                }
+                About::Violations(struck) => {
+                    events.extend(agreement.judged(backend, struck.found, None, now));
                 }
             }
         }
@@ -263,9 +328,9 @@ impl Together {
                 let added = self.windows.add(turn, &name, counted, end);
                 added.map(|added| self.added(&question, counts, added, round))
             }
-            About::Violations(violations, found) => {
-                let begins = self.strike(&question, *violations, round);
-                begins.map(|begins| round.struck(&question, found, begins))
+            About::Violations(struck) => {
+                let begins = self.strike(&question, struck, round);
+                begins.map(|begins| round.struck(&question, struck, begins))
             }
         };
         if let Err(problem) = answered {
@@ -277,16 +342,19 @@ impl Together {
     fn strike(
         &self,
         question: &Question,
-        violations: u32,
+        struck: &Struck,
         round: &mut Round<'_>,
     ) -> Result<bool, StoreProblem> {
         let Some((_, Exclusion { after, time })) = round.exclusion(question) else {
             return Ok(false);
         };
+        // They count, also where an exclusion that they begin would be over.
+        let left = struck.left(time, moment().at).unwrap_or_default();
         round.asked += 1;
         let name = name_of(&question.agreement, &question.backend);
         let turn = &question.turn;
-        self.windows.strike(turn, &name, violations, (after, time))
+        self.windows
+            .strike(turn, &name, struck.count, (after, left))
     }
 
     /// The store has added what was counted.
@@ -322,22 +390,35 @@ impl Together {
         if found.is_empty() {
             return;
         }
-        let violations = u32::try_from(found.len()).unwrap_or(u32::MAX);
-        let mut struck = Question {
+        let mut struck = Struck {
+            count: u32::try_from(found.len()).unwrap_or(u32::MAX),
+            found,
+            at: now.at,
+        };
+        let mut question = Question {
             agreement: Arc::clone(agreement),
             backend: backend.clone(),
             turn: Turn::new(),
-            about: About::Violations(violations, Vec::new()),
+            about: About::Violations(Struck {
+                found: Vec::new(),
+                ..struck
+            }),
         };
-        match self.strike(&struck, violations, round) {
-            Ok(begins) => round.struck(&struck, &found, begins),
-            Err(problem) => {
-                let deciding = in_use.unwrap_or(agreement);
-                let (events, kept) = deciding.judged_alone(backend, found, now);
-                round.events.extend(events);
-                struck.about = About::Violations(violations, kept);
-                self.unanswered(name_of(agreement, backend), struck, problem, round);
-            }
+        // Whoever ends counting together waits for one question at most.
+        let answered = (!self.has_ended()).then(|| self.strike(&question, &struck, round));
+        if let Some(Ok(begins)) = answered {
+            round.struck(&question, &struck, begins);
+            return;
+        }
+        let deciding = in_use.unwrap_or(agreement);
+        let (events, kept) = deciding.judged_alone(backend, struck.found, now);
+        round.events.extend(events);
+        struck.found = kept;
+        question.about = About::Violations(struck);
+        let name = name_of(agreement, backend);
+        match answered {
+            Some(Err(problem)) => self.unanswered(name, question, problem, round),
+            _ => drop(self.waiting().insert(name, question)),
         }
     }
 
@@ -396,8 +477,14 @@ impl Together {
         asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Which agreements go on after the end, where it has come.
+    fn after(&self) -> MutexGuard<'_, Option<Vec<Arc<Agreement>>>> {
+        let after = &self.counts.after;
+        after.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn has_ended(&self) -> bool {
-        self.counts.has_ended.load(Ordering::Relaxed)
+        self.after().is_some()
     }
 }
 

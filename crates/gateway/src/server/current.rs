@@ -29,7 +29,8 @@ impl Current {
         Arc::clone(&self.serving.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the next one into use, which is made from the one before. Requests wait meanwhile.
+    /// Takes the next one into use, which is made from the one before. Requests wait meanwhile, so
+    /// it must ask no store.
     pub(crate) fn replace(&self, next: impl FnOnce(&Serving) -> Serving) {
         let mut current = self.serving.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(next(&current));

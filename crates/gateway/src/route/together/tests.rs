@@ -86,6 +86,14 @@ fn store_with_a_strike(agreement: &Arc<Agreement>) -> Together {
     store
 }
 
+fn failed_once() -> ServedCounts {
+    ServedCounts {
+        calls: 1,
+        failed: 1,
+        ..ServedCounts::default()
+    }
+}
+
 fn using(agreement: &Arc<Agreement>) -> Round<'_> {
     Round {
         in_use: vec![agreement],
@@ -115,11 +123,12 @@ fn a_strike_that_is_answered_late_tells_of_the_exclusion_that_it_begins() {
         let [question] = &waiting.into_values().collect::<Vec<_>>()[..] else {
             panic!("one question");
         };
-        let About::Violations(1, found) = &question.about else {
+        let About::Violations(struck) = &question.about else {
             panic!("a strike");
         };
+        assert_eq!(struck.count, 1);
         let mut round = using(&agreement);
-        round.struck(question, found, begins);
+        round.struck(question, struck, begins);
         assert_eq!(excluded(round.events), [time]);
         assert_eq!(standing(&agreement) == Standing::Excluded, begins);
     }
@@ -128,24 +137,15 @@ fn a_strike_that_is_answered_late_tells_of_the_exclusion_that_it_begins() {
 #[test]
 fn a_violation_whose_strike_is_not_answered_is_told_in_the_end() {
     let store = store_with_a_strike(&strict());
-    assert_eq!(excluded(store.give_back(moment())), [None]);
-    assert_eq!(store.give_back(moment()), []);
+    assert_eq!(excluded(store.end(Vec::new(), moment())), [None]);
+    assert_eq!(store.end(Vec::new(), moment()), []);
 }
 
 /// What one gateway found excludes the backend, whatever others have found.
 #[test]
 fn violations_that_exclude_by_themselves_are_told_at_once() {
     let agreement = strict();
-    let mut found = agreement.judge(
-        "one",
-        &ServedCounts {
-            calls: 1,
-            failed: 1,
-            ..ServedCounts::default()
-        },
-        HOUR,
-        moment(),
-    );
+    let mut found = agreement.judge("one", &failed_once(), HOUR, moment());
     found.extend(found.clone());
     let (events, kept) = agreement.judged_alone("one", found, moment());
     assert_eq!((excluded(events), kept.len()), (vec![None, Some(HOUR)], 0));
@@ -178,31 +178,186 @@ fn terms_that_were_withdrawn_exclude_nobody() {
     };
     let mut round = using(&next);
     store.added(&question, &ServedCounts::default(), added, &mut round);
-    round.struck(&question, &[], true);
+    round.struck(&question, &told(Instant::now()), true);
     assert_eq!(standing(&next), Standing::Party);
 }
 
-/// The store accepts connections and never answers.
+/// A violation that was told when it was found.
+fn told(at: Instant) -> Struck {
+    Struck {
+        count: 1,
+        found: Vec::new(),
+        at,
+    }
+}
+
 #[test]
-fn calls_about_which_the_store_is_being_asked_come_back_at_the_end() {
+fn an_exclusion_begins_with_its_violation_whenever_the_store_answers() {
+    let since = Instant::now();
+    let moments = [HOUR / 2, HOUR, 2 * HOUR].map(|ago| since.checked_sub(ago));
+    let [Some(half), Some(whole), Some(long)] = moments else {
+        // The clock of this machine has not run for so long.
+        return;
+    };
+    let agreement = strict();
+    let question = || Question {
+        agreement: Arc::clone(&agreement),
+        backend: "one".to_owned(),
+        turn: Turn::new(),
+        about: About::Calls(ServedCounts::default()),
+    };
+    let mut found = agreement.judge("one", &failed_once(), HOUR, moment());
+    found.truncate(1);
+    for over in [whole, long] {
+        // Neither one that was told nor one that was not excludes anybody any more.
+        let mut round = using(&agreement);
+        round.struck(&question(), &told(over), true);
+        let struck = Struck {
+            found: found.clone(),
+            ..told(over)
+        };
+        round.struck(&question(), &struck, true);
+        assert_eq!(excluded(round.events), [None]);
+        assert_eq!(standing(&agreement), Standing::Party);
+    }
+    let struck = Struck {
+        found,
+        ..told(half)
+    };
+    for struck in [told(half), struck] {
+        let mut round = using(&agreement);
+        round.struck(&question(), &struck, true);
+        let at = |after| agreement.standing("one", since + after);
+        assert_eq!(at(HOUR / 3), Standing::Excluded);
+        assert_eq!(at(HOUR / 2 + HOUR / 60), Standing::Party);
+    }
+}
+
+#[test]
+fn strikes_before_an_exclusion_count_towards_no_other_one() {
+    let excluding: [fn(&Arc<Agreement>); 2] = [
+        |agreement| agreement.excluded_elsewhere("one", HOUR, moment()),
+        |agreement| {
+            let found = agreement.judge("one", &failed_once(), HOUR, moment());
+            agreement.judged("one", found, Some(Instant::now()), moment());
+        },
+    ];
+    for exclude in excluding {
+        let agreement = strict();
+        let found = agreement.judge("one", &failed_once(), HOUR, moment());
+        agreement.judged_alone("one", found, moment());
+        let strikes = || agreement.status(moment()).providers[0].strikes;
+        assert_eq!(strikes(), 1);
+        exclude(&agreement);
+        assert_eq!(strikes(), 0);
+        assert_eq!(standing(&agreement), Standing::Excluded);
+    }
+}
+
+/// Has a call of the provider served, and does that while a store is asked about it which accepts
+/// connections and never answers. Returns what the thread that asks tells of in the end.
+fn meanwhile(
+    agreement: &Arc<Agreement>,
+    served: Served<'_>,
+    act: impl FnOnce(&Together, &dyn Fn() -> bool),
+) -> Vec<AgreementEvent> {
     let hung = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = hung.local_addr().expect("it is bound").port();
-    let (store, agreement) = (store(port), strict());
-    agreement.ended("one", Served::Failed, moment());
-    let calls = || agreement.status(moment()).providers[0].calls;
-    assert_eq!(calls(), 1);
-    std::thread::scope(|scope| {
-        let asking = scope.spawn(|| store.look(std::iter::once(&agreement)));
-        while calls() > 0 {
+    let store = store(hung.local_addr().expect("it is bound").port());
+    agreement.ended("one", served, moment());
+    assert_eq!(calls(agreement), 1);
+    let events = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| store.look(std::iter::once(agreement)));
+        while calls(agreement) > 0 {
             assert!(!asking.is_finished());
             std::thread::yield_now();
         }
-        assert_eq!(store.give_back(moment()), []);
-        assert_eq!(calls(), 1);
+        act(&store, &|| !asking.is_finished());
+        asking.join().expect("no panic")
     });
     // Nothing is taken any more.
-    store.look(std::iter::once(&agreement));
-    assert_eq!(calls(), 1);
+    let known = calls(agreement);
+    assert_eq!(store.look(std::iter::once(agreement)), []);
+    assert_eq!(calls(agreement), known);
+    events
+}
+
+fn calls(agreement: &Agreement) -> u64 {
+    agreement.status(moment()).providers[0].calls
+}
+
+#[test]
+fn calls_about_which_the_store_is_being_asked_come_back_at_the_end() {
+    let agreement = strict();
+    let events = meanwhile(&agreement, Served::Failed, |store, _| {
+        let after = vec![Arc::clone(&agreement)];
+        assert_eq!(store.end_and_wait(after, moment()), []);
+        assert_eq!(calls(&agreement), 1);
+    });
+    assert_eq!(events, []);
+}
+
+/// The next configuration is taken into use under a lock for which requests wait.
+#[test]
+fn the_end_of_counting_together_waits_for_no_store() {
+    let agreement = strict();
+    let mut next = None;
+    let events = meanwhile(&agreement, Served::Failed, |store, is_asking| {
+        let (same, _) = Agreement::following(&agreement, agreement.terms().clone(), moment());
+        let same = next.insert(Arc::new(same));
+        assert_eq!(store.end(vec![Arc::clone(same)], moment()), []);
+        assert!(is_asking());
+        assert_eq!(calls(same), 0);
+    });
+    assert_eq!(events, []);
+    // Whoever asked has given it back.
+    assert_eq!(next.map(|next| calls(&next)), Some(1));
+}
+
+#[test]
+fn calls_under_terms_that_have_ended_come_back_to_no_window() {
+    let agreement = strict();
+    let events = meanwhile(&agreement, Served::Failed, |store, is_asking| {
+        assert_eq!(store.end(Vec::new(), moment()), []);
+        assert!(is_asking());
+    });
+    // A part of a window shows no share.
+    assert_eq!(events, []);
+    assert_eq!(calls(&agreement), 0);
+    let weak = Served::Weak {
+        why: "signed by nobody",
+        took: None,
+    };
+    let events = meanwhile(&agreement, weak, |store, _| {
+        assert_eq!(store.end(Vec::new(), moment()), []);
+    });
+    assert_eq!(excluded(events), [None]);
+}
+
+#[test]
+fn violations_that_are_found_after_the_end_are_told_and_nobody_is_asked() {
+    let agreement = strict();
+    let store = store(1);
+    assert_eq!(store.end(Vec::new(), moment()), []);
+    let question = Question {
+        agreement: Arc::clone(&agreement),
+        backend: "one".to_owned(),
+        turn: Turn::new(),
+        about: About::Calls(ServedCounts::default()),
+    };
+    let failed = WindowCounts {
+        calls: 1,
+        failed: 1,
+        ..WindowCounts::default()
+    };
+    let added = Added {
+        full: Some((HOUR, failed)),
+        excluded: None,
+    };
+    let mut round = using(&agreement);
+    store.added(&question, &ServedCounts::default(), added, &mut round);
+    assert_eq!((round.asked, round.events), (0, Vec::new()));
+    assert_eq!(store.counts().windows, 0);
+    assert_eq!(excluded(store.look(std::iter::once(&agreement))), [None]);
 }
 
 #[test]
