@@ -6,7 +6,7 @@
 use soapstone::config::{Located, OTHER_TEXT, Place, Problem, Table, Warning};
 use soapstone_broker::{Level, Needs, Property, SecurityIndex};
 
-use super::security_index::{assured_algorithm, told_algorithm, weak_among};
+use super::security_index::{assured_algorithm, weak_among};
 
 /// The namespace of the header block by which messages say what they need
 /// (`docs/qos-requirements.xsd`).
@@ -46,7 +46,7 @@ pub(super) fn read_security(table: &mut Table<'_>) -> Needs {
     properties.dedup();
     let bits = table.integer("bits", 0, 512).map(|bits| bits.value);
     let refused = table.strings("refused").unwrap_or_default();
-    let refused_algorithms = read_algorithms(table, "refused", refused, told_algorithm);
+    let refused_algorithms = read_algorithms(table, "refused", refused, assured_algorithm);
     let parts = table.strings("encrypted").unwrap_or_default();
     for part in parts.iter().filter(|part| !names_part(&part.value)) {
         let message = format!("`encrypted` holds names of parts, found {OTHER_TEXT}");
@@ -146,7 +146,7 @@ fn read_algorithms(
         let known = known(&name.value);
         if known.is_none() {
             let message = format!(
-                "`{key}` names algorithms of signatures, digests and the encryption of data, found {OTHER_TEXT}"
+                "`{key}` names algorithms of signatures, digests and the encryption of data, or rsa-1_5, found {OTHER_TEXT}"
             );
             let hint =
                 "by their short names, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\"";
@@ -154,7 +154,10 @@ fn read_algorithms(
         }
         known.map(str::to_owned)
     };
-    names.into_iter().filter_map(read).collect()
+    let mut known: Vec<String> = names.into_iter().filter_map(read).collect();
+    known.sort_unstable();
+    known.dedup();
+    known
 }
 
 fn names_part(text: &str) -> bool {

@@ -24,16 +24,17 @@ pub(super) fn security_index(
 
 /// The short name of an algorithm that the index tells of: of signatures, digests, or the
 /// encryption of data. It may be named by its URI, and in any case.
-pub(crate) fn told_algorithm(name: &str) -> Option<&'static str> {
+fn told_algorithm(name: &str) -> Option<&'static str> {
     let signature = SignatureAlgorithm::from_name(name).map(SignatureAlgorithm::short_name);
     let digest = || DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name);
     let data = || DataEncryption::from_name(name).map(DataEncryption::short_name);
     signature.or_else(digest).or_else(data)
 }
 
-/// The short name of an algorithm that a file may assure: one that the index tells of, or RSA 1.5
-/// for session keys. Who is silent about that has it not.
-pub(super) fn assured_algorithm(name: &str) -> Option<&'static str> {
+/// The short name of an algorithm that a file may assure, and a need refuse: one of signatures,
+/// digests or the encryption of data, or RSA 1.5 for session keys. An index that is silent about
+/// that has it not.
+pub(crate) fn assured_algorithm(name: &str) -> Option<&'static str> {
     let old = KeyTransport::Rsa15;
     let wraps = || (KeyTransport::from_name(name) == Some(old)).then_some(old.short_name());
     told_algorithm(name).or_else(wraps)

@@ -19,7 +19,7 @@ use soapstone::xml::{Buffers, Element, Limits};
 use soapstone_broker::{Needs, Property};
 
 use crate::config::needs::{NAMESPACE, REQUIREMENTS as NAME};
-use crate::config::security_index::told_algorithm;
+use crate::config::security_index::assured_algorithm;
 
 /// Most needs that one message says: more than there are to be said.
 const MOST: usize = 64;
@@ -116,7 +116,7 @@ fn read(block: Element<'_>) -> Result<Needs, &'static str> {
             "RefusedAlgorithm" => Needs {
                 // Another name would be compared with nothing.
                 refused_algorithms: vec![
-                    told_algorithm(text)
+                    assured_algorithm(text)
                         .ok_or("an algorithm of it is not known")?
                         .to_owned(),
                 ],
@@ -161,6 +161,7 @@ mod tests {
         let mut octets = message(
             "<q:Requirements><q:Property>integrity</q:Property><q:Property>authentication</q:Property>\
              <q:Bits> 112 </q:Bits><q:RefusedAlgorithm>RSA-SHA1</q:RefusedAlgorithm>\
+             <q:RefusedAlgorithm>http://www.w3.org/2001/04/xmlenc#rsa-1_5</q:RefusedAlgorithm>\
              <q:Encrypted>Body</q:Encrypted><q:Milliseconds>500</q:Milliseconds><q:Availability>99</q:Availability></q:Requirements>\
              <b xmlns=\"urn:b\"/><q:Requirements><q:Bits>80</q:Bits><q:Milliseconds>300</q:Milliseconds></q:Requirements>",
         );
@@ -168,7 +169,7 @@ mod tests {
         let expected = Needs {
             properties: vec![Property::Authentication, Property::Integrity],
             bits: 112,
-            refused_algorithms: vec!["rsa-sha1".to_owned()],
+            refused_algorithms: vec!["rsa-1_5".to_owned(), "rsa-sha1".to_owned()],
             encrypted: vec!["Body".to_owned()],
             time: Some(Duration::from_millis(300)),
             availability: 99,
@@ -207,9 +208,9 @@ mod tests {
                 "<q:RefusedAlgorithm>rsa-sha-1</q:RefusedAlgorithm>",
                 "an algorithm of it is not known",
             ),
-            // The index does not tell of it.
+            // No index tells of it.
             (
-                "<q:RefusedAlgorithm>rsa-1_5</q:RefusedAlgorithm>",
+                "<q:RefusedAlgorithm>rsa-oaep</q:RefusedAlgorithm>",
                 "an algorithm of it is not known",
             ),
             ("<q:Bits>-1</q:Bits>", "a number of it is none"),

@@ -6,6 +6,7 @@
 //! The rule kept here: of several permitted algorithms and keys the weakest counts, and what is not
 //! certain is not assured.
 
+use soapstone_crypto::KeyTransport;
 use soapstone_crypto::key::KeyKind;
 
 use super::demands::{CertificateRole, Demands};
@@ -15,6 +16,7 @@ use super::protection::{Protection, Signing};
 use super::{InboundPlan, OutboundPlan};
 use crate::binding::KeyBinding;
 use crate::part::Part;
+use crate::policy::Policy;
 use crate::suite::Suite;
 use crate::username::{PasswordKind, UsernamePolicy};
 
@@ -125,6 +127,7 @@ impl OutboundPlan {
             // A fresh key that nobody is known by.
             proves_holder: false,
         })
+        .wrapped(&self.policy, 1)
     }
 }
 
@@ -186,6 +189,7 @@ impl InboundPlan {
             // The answer is under the key that only the holder of the private key can unwrap.
             proves_holder: true,
         })
+        .wrapped(&self.policy, usize::MAX)
     }
 }
 
@@ -213,6 +217,18 @@ struct Given<'p> {
 }
 
 impl Assurance {
+    /// The same, where session keys are encrypted by one of the first so many algorithms of the
+    /// suite. Only the weak one is told of.
+    fn wrapped(mut self, policy: &Policy, first: usize) -> Self {
+        let old = KeyTransport::Rsa15;
+        let mut transports = policy.suite.key_transport.iter().take(first);
+        if policy.wraps_key() && transports.any(|one| one.algorithm == old) {
+            self.algorithms.push(old.short_name());
+            self.algorithms.sort_unstable();
+        }
+        self
+    }
+
     fn of(given: Given<'_>) -> Self {
         let Given {
             signature,

@@ -108,3 +108,19 @@ fn short_cipher_text_without_its_key_signed_assures_no_integrity() {
         }
     }
 }
+
+/// A need that refuses it would else be covered by silence.
+#[test]
+fn the_old_padding_of_session_keys_is_told_of() {
+    let told = |mechanism, suite| {
+        let (leaving, arriving) = plans(mechanism, suite);
+        let has = |assurance: Assurance| assurance.algorithms.contains(&"rsa-1_5");
+        [has(leaving.assurance()), has(arriving.assurance())]
+    };
+    for mechanism in [Mechanism::Encrypt, Mechanism::SignEncrypt] {
+        assert_eq!(told(mechanism, "Basic256Rsa15"), [true; 2]);
+        assert_eq!(told(mechanism, "Basic256Sha256"), [false; 2]);
+    }
+    // Nothing is encrypted there.
+    assert_eq!(told(Mechanism::Sign, "Basic256Rsa15"), [false; 2]);
+}
