@@ -22,6 +22,9 @@ use crate::sealed_owner;
 /// The form of sealed values; one with another form was written by another version.
 const FORM: u8 = 1;
 
+/// The kind of an owner who is the subject of an assertion. 5 was that of a former layout.
+const SUBJECT: u8 = 6;
+
 const KEY_ID_LENGTH: usize = 4;
 
 /// The keys that seal and open.
@@ -165,7 +168,7 @@ fn write(context: &SecurityContext) -> SecretBytes {
         }
         ContextOwner::Subject(owner) => {
             subject = sealed_owner::write(owner);
-            (5, &subject)
+            (SUBJECT, &subject)
         }
     };
     let secret = context.secret.expose();
@@ -207,7 +210,7 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
         secret: SymmetricKey::new(secret.to_vec()).ok()?,
         created: moment(created)?,
         expires: moment(expires)?,
-        owner: match kind {
+        owner: match *kind {
             1 => ContextOwner::Certificate(Certificate::from_der(owner).ok()?),
             2 => ContextOwner::User(String::from_utf8(owner.to_vec()).ok()?),
             3 if owner.is_empty() => ContextOwner::Anonymous,
@@ -218,7 +221,7 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
                     ends: moment(ends)?,
                 }
             }
-            5 => ContextOwner::Subject(Arc::new(sealed_owner::read(owner)?)),
+            SUBJECT => ContextOwner::Subject(Arc::new(sealed_owner::read(owner)?)),
             _ => return None,
         },
     })
@@ -227,6 +230,9 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes of a moment.
+    const MOMENT: usize = 16;
 
     #[test]
     fn the_client_of_a_ticket_comes_back_with_the_end_of_the_ticket() {
@@ -271,6 +277,45 @@ mod tests {
     ) -> Result<Option<String>, Unreadable> {
         let opened = keys.open(scope, name, value)?;
         Ok(opened.map(|context| context.owner.to_string()))
+    }
+
+    /// It would be read as another owner, or as none.
+    #[test]
+    fn an_owner_in_the_former_layout_is_of_another_version() {
+        let mut subject = soapstone::wss::NameIdentifier::default();
+        subject.value = "alice".to_owned();
+        let owner = soapstone::wss::AssertedOwner {
+            issuer: "https://idp.example".to_owned(),
+            signed_by: None,
+            subject,
+            id: "_a1".to_owned(),
+            ends: Timestamp::from_second(2_000).expect("a time"),
+            attributes: Vec::new(),
+            attester: None,
+        };
+        let written = sealed_owner::write(&owner);
+        let sealed = context(ContextOwner::Subject(Arc::new(owner)));
+        let whole = write(&sealed);
+        let (head, _) = whole
+            .expose()
+            .split_at(whole.expose().len() - written.len() - 1);
+        let of = |kind: u8, owner: &[u8]| {
+            let bytes = [head, &[kind], owner].concat();
+            read(&sealed.name(), &bytes).map(|context| context.owner.to_string())
+        };
+        let is_subject = |owner: Option<String>| owner.is_some_and(|it| it.contains("alice"));
+        assert!(is_subject(of(SUBJECT, &written)));
+        // Who signed was not in it.
+        let former = [&written[..MOMENT + 1], &written[MOMENT + 2..]].concat();
+        for owner in [&former, &written] {
+            assert_eq!(of(5, owner), None);
+        }
+        let whole = [head, &[5], &former].concat();
+        let place = place("/", &sealed.identifier, sealed.instance.as_deref());
+        let under = keys(1, None);
+        let value = sealed_storage::seal(&under.current.key, &place, &whole).expect("it seals");
+        let value = [&[FORM][..], &under.current.id, &value].concat();
+        assert_eq!(opened(&under, "/", &sealed.name(), &value), Err(Unreadable));
     }
 
     #[test]
