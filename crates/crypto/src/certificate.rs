@@ -347,6 +347,13 @@ impl Certificate {
         self.0.extensions.is_authority
     }
 
+    /// Whether it may certify others as an anchor: one of version 1 cannot say whether it is an
+    /// authority, and is taken for one.
+    #[must_use]
+    pub fn may_certify(&self) -> bool {
+        self.is_authority() || self.version() < 3
+    }
+
     /// What the key may be used for, if the certificate says so by extended key usage.
     #[must_use]
     pub fn extended_key_usage(&self) -> Option<&ExtendedKeyUsage> {

@@ -147,8 +147,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         }
     };
     let of_inbound = files_since(document, read);
-    let (service, authorities) = service.unzip();
-    let publishers = read_publishers(&mut root, authorities.unwrap_or_default());
+    let (service, issuers) = service.unzip();
+    let publishers = read_publishers(&mut root, issuers.unwrap_or_default());
     let mut limits = root.table("limits").map(read_limits).unwrap_or_default();
     let read = document.files().len();
     let calls = root.table("calls").map(read_calls);
@@ -228,7 +228,7 @@ fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
     location
 }
 
-/// Reads `[inbound]`, and how many authorities it trusts. `tls` is nothing without `[tls]`, and
+/// Reads `[inbound]`, and how many issuers it believes. `tls` is nothing without `[tls]`, and
 /// holds nothing where that has problems.
 fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Service, usize)> {
     let (document, place) = (table.document(), table.place());
@@ -278,15 +278,15 @@ fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Se
     {
         report(place, message, hint);
     }
-    let authorities = config.trust.as_ref().map(|trust| trust.authorities().len());
-    Some((service, authorities.unwrap_or_default()))
+    let issuers = config.trust.as_ref().map(|trust| trust.issuers().len());
+    Some((service, issuers.unwrap_or_default()))
 }
 
 /// The subject of rules that are about every certificate that is trusted.
 const EVERYBODY: &str = "*";
 
-/// Reads `[[publishers]]` of a registry that trusts so many authorities.
-fn read_publishers(root: &mut Table<'_>, authorities: usize) -> Option<Vec<PublisherRule>> {
+/// Reads `[[publishers]]` of a registry that believes so many issuers.
+fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<PublisherRule>> {
     const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
     if !root.has("publishers") {
         root.missing("publishers", HINT);
@@ -296,10 +296,10 @@ fn read_publishers(root: &mut Table<'_>, authorities: usize) -> Option<Vec<Publi
         let issuer = table.string("issuer").map(|it| it.value);
         if let (Some(subject), None) = (&subject, &issuer)
             && subject.value != EVERYBODY
-            && authorities > 1
+            && issuers > 1
         {
             let message = format!(
-                "`subject` is that of several certificates: `trust` has {authorities} authorities, and each may issue one"
+                "`subject` is that of several certificates: `trust` believes {issuers} issuers, and each may issue one"
             );
             let hint = "say whose it is: issuer = \"CN=authority,O=Example\"";
             table.report_with_hint(subject.place, message, hint);

@@ -299,7 +299,7 @@ pub(super) fn checked<P: Directions>(
         .trust
         .as_ref()
         .is_some_and(|trust| !trust.anchors.is_empty() && trust.subjects.is_empty());
-    let certifiers = config.trust.as_ref().map(TrustConfig::authorities);
+    let certifiers = config.trust.as_ref().map(TrustConfig::issuers);
     Some(EndpointSpec {
         trusts_anybody,
         certifiers: certifiers.unwrap_or_default(),

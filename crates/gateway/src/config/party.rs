@@ -77,12 +77,12 @@ impl ReadParty {
         })
     }
 
-    /// What is wrong with it where these authorities are trusted.
-    pub(super) fn ambiguity(&self, authorities: &[DistinguishedName]) -> Option<String> {
-        let count = authorities.len();
+    /// What is wrong with it where certificates of these issuers are believed.
+    pub(super) fn ambiguity(&self, issuers: &[DistinguishedName]) -> Option<String> {
+        let count = issuers.len();
         (self.name.issuer.is_none() && count > 1).then(|| {
             format!(
-                "`subject` is that of several certificates: `trust` has {count} authorities, and each may issue one"
+                "`subject` is that of several certificates: `trust` believes {count} issuers, and each may issue one"
             )
         })
     }

@@ -29,7 +29,7 @@ fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
         read.err().map(|problems| problems.to_string())
     };
     let found = said("subject = \"CN=p1\"").expect("it is ambiguous");
-    let expected = "`subject` is that of several certificates: `trust` has 2 authorities, and each may issue one\n    \
+    let expected = "`subject` is that of several certificates: `trust` believes 2 issuers, and each may issue one\n    \
                     hint: say whose it is: issuer = \"CN=authority,O=Example\"";
     assert!(found.contains(expected), "{found}");
     assert_eq!(said("subject = \"CN=p1\"\nissuer = \"CN=ca\""), None);

@@ -76,17 +76,30 @@ const SUBJECT_MATCHES: &[(&str, SubjectMatch)] = &[
 ];
 
 impl TrustConfig {
-    /// The names of the authorities among the anchors. Each of several can issue a certificate for
-    /// a subject that another one has certified. A file that cannot be read is reported elsewhere.
-    pub fn authorities(&self) -> Vec<DistinguishedName> {
+    /// The names of those whose certificates are believed: of anchors that may certify, and of the
+    /// issuers of certificates that are believed by themselves. Each of several can have certified
+    /// a subject of another one. Nobody is named where no anchor certifies: the certificates are
+    /// those of the file then. A file that cannot be read is reported elsewhere.
+    pub fn issuers(&self) -> Vec<DistinguishedName> {
+        let read = |file: &LoadedFile| {
+            Certificate::from_file_contents(file.bytes.expose()).unwrap_or_default()
+        };
+        let anchors = self.anchors.iter().flat_map(read);
+        let (certifying, anchored): (Vec<_>, Vec<_>) = anchors.partition(Certificate::may_certify);
+        if certifying.is_empty() {
+            return Vec::new();
+        }
+        let pinned: Vec<_> = self.pinned.iter().flat_map(read).collect();
+        let known = anchored.iter().chain(&pinned);
+        let issuers = known.map(Certificate::issuer_name);
+        let all = certifying
+            .iter()
+            .map(Certificate::subject_name)
+            .chain(issuers);
         let mut names: Vec<DistinguishedName> = Vec::new();
-        for file in &self.anchors {
-            let read = Certificate::from_file_contents(file.bytes.expose()).unwrap_or_default();
-            for anchor in read.iter().filter(|it| it.is_authority()) {
-                let name = anchor.subject_name();
-                if !names.iter().any(|known| known.matches(name)) {
-                    names.push(name.clone());
-                }
+        for name in all {
+            if !names.iter().any(|known| known.matches(name)) {
+                names.push(name.clone());
             }
         }
         names

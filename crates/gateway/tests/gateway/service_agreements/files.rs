@@ -139,19 +139,32 @@ fn a_party_without_an_issuer_is_refused_where_its_route_trusts_two_authorities()
         let problems = read.err().map(|problems| problems.to_string());
         problems.unwrap_or_default().replace(&place, "")
     };
+    let pinning = |tables: &str, file: &str| {
+        let pinned = format!("\"ca.cert.pem\"], pinned = [\"{file}\"]");
+        tables.replace("\"ca.cert.pem\"]", &pinned)
+    };
     let ambiguous = |line: u8| {
         format!(
-            "gold.toml:{line}:11: `subject` is that of several certificates: `trust` has 2 authorities, and each may issue one\n    \
+            "gold.toml:{line}:11: `subject` is that of several certificates: `trust` believes 2 issuers, and each may issue one\n    \
              hint: say whose it is: issuer = \"CN=authority,O=Example\""
         )
     };
     let (one_in, one_out) = (secured::service("sign"), secured::client("sign"));
     let (two_in, two_out) = (two(one_in.clone()), two(one_out.clone()));
+    // One that is believed by itself may have the subject as well, where another one issued it.
+    let (pins_in, pins_out) = (
+        pinning(&one_in, "other.cert.pem"),
+        pinning(&one_out, "other.cert.pem"),
+    );
+    let own_in = pinning(&one_in, "client.cert.pem");
     let provider = format!("{PROVIDER}[provider]\nsubject = \"CN=server\"\n");
     let with_issuer = format!("{PROVIDER}issuer = \"CN=ca\"\n");
     for (agreement, inbound, outbound, expected) in [
         (PROVIDER, &one_in, &two_out, String::new()),
         (PROVIDER, &two_in, &one_out, ambiguous(5)),
+        (PROVIDER, &pins_in, &one_out, ambiguous(5)),
+        (PROVIDER, &own_in, &one_out, String::new()),
+        (&*provider, &one_in, &pins_out, ambiguous(7)),
         (&*with_issuer, &two_in, &one_out, String::new()),
         (&*provider, &one_in, &one_out, String::new()),
         (&*provider, &one_in, &two_out, ambiguous(7)),
