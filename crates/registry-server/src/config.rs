@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use soapstone::Service;
 use soapstone::config::{
-    Document, EndpointConfig, Environment, FileState, Place, Problems, Surroundings, Table,
+    Document, EndpointConfig, Environment, FileState, Located, OTHER_TEXT, Place, Problems,
+    Surroundings, Table,
 };
+use soapstone::crypto::{DistinguishedName, NameStyle};
 use soapstone::wss::Part;
 use soapstone_gateway::{
     AdminAccess, LogConfig, ServerTls, read_access, read_address, read_log, read_tls, share_a_port,
@@ -285,6 +287,19 @@ fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Se
 /// The subject of rules that are about every certificate that is trusted.
 const EVERYBODY: &str = "*";
 
+/// Reads a distinguished name, which is written as that of a certificate then.
+fn read_name(table: &Table<'_>, key: &'static str, text: &Located<String>) -> Option<String> {
+    match DistinguishedName::parse(&text.value) {
+        Ok(name) if !name.is_empty() => Some(name.to_text(NameStyle::Rfc2253)),
+        _ => {
+            let message = format!("`{key}` must be a distinguished name, found {OTHER_TEXT}");
+            let hint = format!("for example {key} = \"CN=provider,O=Example\"");
+            table.report_with_hint(text.place, message, &hint);
+            None
+        }
+    }
+}
+
 /// Reads `[[publishers]]` of a registry that believes so many issuers.
 fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<PublisherRule>> {
     const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
@@ -293,7 +308,7 @@ fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<Publisher
     }
     let rules = root.tables("publishers").into_iter().map(|mut table| {
         let subject = table.required_string("subject", HINT);
-        let issuer = table.string("issuer").map(|it| it.value);
+        let issuer = table.string("issuer");
         if let (Some(subject), None) = (&subject, &issuer)
             && subject.value != EVERYBODY
             && issuers > 1
@@ -304,6 +319,11 @@ fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<Publisher
             let hint = "say whose it is: issuer = \"CN=authority,O=Example\"";
             table.report_with_hint(subject.place, message, hint);
         }
+        let subject = subject.map(|it| match it.value == EVERYBODY {
+            true => Some(None),
+            false => read_name(&table, "subject", &it).map(Some),
+        });
+        let issuer = issuer.map(|it| read_name(&table, "issuer", &it));
         let services = table.strings("services");
         let points = table.strings("access_points");
         let calls = table.boolean("calls").is_some_and(|given| given.value);
@@ -318,13 +338,18 @@ fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<Publisher
                 table.report_with_hint(point.place, message, hint);
             }
         }
-        let words = |given: Option<Vec<soapstone::config::Located<String>>>| {
+        let words = |given: Option<Vec<Located<String>>>| {
             given.map(|given| given.into_iter().map(|it| it.value).collect())
         };
         let (services, access_points) = (words(services), words(points));
         table.finish();
+        let subject = subject??;
+        let issuer = match issuer {
+            None => None,
+            Some(read) => Some(read?),
+        };
         Some(PublisherRule {
-            subject: Some(subject?.value).filter(|subject| subject != EVERYBODY),
+            subject,
             issuer,
             services,
             access_points,

@@ -1,11 +1,12 @@
 //! Owners of a registry's entries, as a file names them.
 //!
 //! The rule kept here: a subject is somebody's with its issuer alone. Where the file names no
-//! issuer, only one owner may have the subject.
+//! issuer, only one owner may have the subject. Names are compared as those of certificates are,
+//! however they are written.
 
 use std::fmt;
 
-use soapstone::crypto::DistinguishedName;
+use soapstone::crypto::{DistinguishedName, NameStyle};
 use soapstone_registry::Owner;
 
 /// Between subject and issuer, as the registry writes owners.
@@ -23,7 +24,7 @@ pub(crate) struct OwnerName {
 
 impl OwnerName {
     pub(crate) fn parse(text: &str) -> Self {
-        let is_name = |text: &str| DistinguishedName::parse(text).is_ok_and(|it| !it.is_empty());
+        let is_name = |text: &str| read(text).is_some();
         // A subject may have the word in it, as CN=Bank of Books has.
         let mut parts = text.match_indices(OF).map(|(at, _)| {
             let (subject, rest) = text.split_at(at);
@@ -51,9 +52,20 @@ impl OwnerName {
         self.subject == EVERYBODY
     }
 
-    /// Its subject, by which a registry is asked.
-    pub(crate) fn subject(&self) -> &str {
-        &self.subject
+    /// Whether it is every owner, or can be the name of one.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.is_everybody() || read(&self.subject).is_some()
+    }
+
+    /// Its subject as certificates are read, by which a registry is asked.
+    pub(crate) fn subject(&self) -> String {
+        let read = read(&self.subject);
+        read.map_or_else(|| self.subject.clone(), |it| it.to_text(NameStyle::Rfc2253))
+    }
+
+    /// Whether both are one name, however they are written.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.has_issuer() == other.has_issuer() && self.overlaps(other)
     }
 
     /// Whether it says whose subject it is.
@@ -63,17 +75,30 @@ impl OwnerName {
 
     /// Whether it may be the name of an owner. Without an issuer it may be that of several.
     pub(crate) fn is_of(&self, owner: &Owner) -> bool {
-        self.subject == owner.subject && self.issuer.as_ref().is_none_or(|it| *it == owner.issuer)
+        let is_issuer = |it: &String| is_one(it, &owner.issuer);
+        is_one(&self.subject, &owner.subject) && self.issuer.as_ref().is_none_or(is_issuer)
     }
 
     /// Whether both may be the name of one owner.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let is_apart = match (&self.issuer, &other.issuer) {
-            (Some(one), Some(other)) => one != other,
+            (Some(one), Some(other)) => !is_one(one, other),
             _ => false,
         };
-        self.subject == other.subject && !is_apart
+        is_one(&self.subject, &other.subject) && !is_apart
     }
+}
+
+/// Reads the name of somebody.
+fn read(text: &str) -> Option<DistinguishedName> {
+    let name = DistinguishedName::parse(text).ok()?;
+    (!name.is_empty()).then_some(name)
+}
+
+/// Whether both are one name. What is no name is itself alone.
+fn is_one(one: &str, other: &str) -> bool {
+    let is_one = || Some(read(one)?.matches(&read(other)?));
+    one == other || is_one().unwrap_or(false)
 }
 
 impl fmt::Display for OwnerName {
@@ -110,7 +135,9 @@ mod tests {
             ("*", "*", None),
         ] {
             let name = OwnerName::parse(text);
-            assert_eq!((name.subject(), name.issuer.as_deref()), (subject, issuer));
+            let found = (name.subject.as_str(), name.issuer.as_deref());
+            assert_eq!(found, (subject, issuer));
+            assert!(name.is_possible());
             assert_eq!(name.to_string(), text);
         }
     }
@@ -124,6 +151,22 @@ mod tests {
         assert_eq!((without.is_of(&own), without.is_of(&other)), (true, true));
         assert!(with.overlaps(&without) && without.overlaps(&with));
         assert!(!with.overlaps(&OwnerName::parse("CN=p1 of CN=b")));
+    }
+
+    /// As parties of agreements are.
+    #[test]
+    fn an_owner_is_one_however_its_name_is_written() {
+        let own = owner("CN=p1,O=Acme", "CN=ca,O=Acme");
+        let written = OwnerName::parse("cn=P1, o=acme of CN=CA; O=Acme");
+        let read = OwnerName::parse("CN=p1,O=Acme of CN=ca,O=Acme");
+        assert!(written.is_of(&own) && written.is_same(&read) && written.overlaps(&read));
+        assert!(!written.is_same(&OwnerName::parse("CN=p1,O=Acme")));
+        assert!(!written.is_of(&owner("CN=p1,O=Acme", "CN=ca,O=Other")));
+        assert_eq!(OwnerName::parse("cn=p1, o=Acme").subject(), "CN=p1,O=Acme");
+        // Backends are named as the file names their owners.
+        assert_eq!(written.to_string(), "cn=P1, o=acme of CN=CA; O=Acme");
+        assert!(!OwnerName::parse("p1").is_possible());
+        assert!(!OwnerName::parse("").is_possible());
     }
 
     /// An authority that is called so might else be taken for another one.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use soapstone::config::{Located, Place, Table};
+use soapstone::config::{Located, OTHER_TEXT, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_broker::SecurityIndex;
 use soapstone_registry::{Owner, Provider};
@@ -255,7 +255,15 @@ fn read_owners(table: &Table<'_>, owners: Vec<Located<String>>) -> Vec<OwnerName
     let mut read: Vec<OwnerName> = Vec::with_capacity(owners.len());
     for owner in owners {
         let name = OwnerName::parse(&owner.value);
-        if read.iter().any(|it| it.overlaps(&name) && *it != name) {
+        if !name.is_possible() {
+            let message = format!("`owners` must hold distinguished names, found {OTHER_TEXT}");
+            let hint = "for example \"CN=provider of CN=authority,O=Example\", or \"*\"";
+            table.report_with_hint(owner.place, message, hint);
+        }
+        if read
+            .iter()
+            .any(|it| it.overlaps(&name) && !it.is_same(&name))
+        {
             let message = "`owners` has this subject once with an issuer, and once without";
             table.report_with_hint(owner.place, message, "name the issuer each time");
         }
@@ -332,7 +340,7 @@ fn report_owner(
 ) {
     let name = OwnerName::parse(&owner.value);
     // A policy of one authority's owner is not that of its namesake: both name the issuer.
-    let is_known = |it: &OwnerName| it.is_everybody() || *it == name;
+    let is_known = |it: &OwnerName| it.is_everybody() || it.is_same(&name);
     if taken.iter().any(|it| it.overlaps(&name)) {
         table.report(owner.place, "this owner has two policies: keep one");
     } else if name.is_everybody() {

@@ -34,6 +34,16 @@ fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
     assert!(found.contains(expected), "{found}");
     assert_eq!(said("subject = \"CN=p1\"\nissuer = \"CN=ca\""), None);
     assert_eq!(said("subject = \"*\""), None);
+    // What is no name would be nobody's.
+    for (rule, key) in [
+        ("subject = \"p1\"\nissuer = \"CN=ca\"", "subject"),
+        ("subject = \"CN=p1\"\nissuer = \"ca\"", "issuer"),
+        ("subject = \"*\"\nissuer = \"\"", "issuer"),
+    ] {
+        let found = said(rule).expect("no name");
+        let expected = format!("`{key}` must be a distinguished name, found another text");
+        assert!(found.contains(&expected), "{found}");
+    }
     // With one authority there is one of the name.
     let alone = SERVER.replace("subject = \"*\"", "subject = \"CN=p1\"");
     assert!(config(&folder(), &alone).is_ok());
@@ -41,7 +51,8 @@ fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
 
 #[tokio::test]
 async fn a_namesake_of_another_authority_publishes_nothing_by_the_rule_of_an_owner() {
-    let (folder, text) = two("subject = \"CN=p1\"\nissuer = \"CN=ca\"");
+    // However the names are written.
+    let (folder, text) = two("subject = \"cn= p1\"\nissuer = \" CN = ca\"");
     let config = config(&folder, &text).unwrap_or_else(|problems| panic!("{problems}"));
     let running = start(config)
         .await

@@ -60,7 +60,7 @@ pub(super) async fn providers(
         owners: match source.is_open() {
             true => Vec::new(),
             false => {
-                let subjects = source.owners.iter().map(|it| it.subject().to_owned());
+                let subjects = source.owners.iter().map(|it| it.subject());
                 subjects.collect::<BTreeSet<_>>().into_iter().collect()
             }
         },
