@@ -11,6 +11,7 @@ const KEYS: &str = "identity = { key = \"both.key.pem\", certificate = \"both.ce
     peer = { certificate = \"both.cert.pem\" }\ntrust = { pinned = [\"both.cert.pem\"] }\n";
 const CBC: &str = "mechanism = \"encrypt-sign\"\nsuite = \"Basic256\"\n";
 const ALLOW: &str = "allow_short_cipher_text = true\n";
+const UNSIGNED: &str = "encryption = { sign_session_key = false }\n";
 
 fn config(folder: &Folder, security: &str) -> Result<EndpointConfig, Problems> {
     let text = format!("{KEYS}[security]\n{security}");
@@ -34,23 +35,37 @@ fn problems(folder: &Folder, security: &str) -> String {
 fn short_cipher_text_is_allowed_by_name_and_warned_of() {
     let folder = Folder::with_keys(RSA, &["both"]);
     assert!(!risks(&folder, CBC).contains(&"short-cipher-text"));
-    let allowed = format!("{CBC}{ALLOW}");
-    assert!(risks(&folder, &allowed).contains(&"short-cipher-text"));
-    let ending = format!("{allowed}allow_weak_until = {{ short-cipher-text = \"2099-01-01\" }}\n");
-    assert!(!risks(&folder, &ending).contains(&"short-cipher-text"));
+    for risk in [ALLOW, UNSIGNED] {
+        let allowed = format!("{CBC}{risk}");
+        // One whose end is past does nothing any more.
+        for (end, warns) in [("", true), ("2099-01-01", false), ("2020-01-01", true)] {
+            let until = format!("allow_weak_until = {{ short-cipher-text = \"{end}\" }}\n");
+            let until = if end.is_empty() { "" } else { &until };
+            let risks = risks(&folder, &format!("{allowed}{until}"));
+            assert_eq!(risks.contains(&"short-cipher-text"), warns, "{risk}{end}");
+        }
+    }
     for needless in [
         "mechanism = \"encrypt-sign\"\nsuite = \"Basic256GCM\"\n",
         "mechanism = \"sign-encrypt\"\nsuite = \"Basic256\"\n",
     ] {
-        let told = problems(&folder, &format!("{needless}{ALLOW}"));
-        let problem = "`allow_short_cipher_text` is for cipher text in CBC";
-        assert!(told.contains(problem), "{told}");
+        for (risk, problem) in [
+            (ALLOW, "`allow_short_cipher_text` is for cipher text in CBC"),
+            (
+                UNSIGNED,
+                "`encryption.sign_session_key` is for cipher text in CBC",
+            ),
+        ] {
+            let told = problems(&folder, &format!("{needless}{risk}"));
+            assert!(told.contains(problem), "{told}");
+        }
         assert_eq!(problems(&folder, needless), "");
     }
 }
 
-/// Two endpoints that allow nothing understand each other. One that allows it sends as it did
-/// before, and only its like takes that.
+/// Two endpoints that allow nothing understand each other. One that allows it takes what was sent
+/// before, and sends with the key signed, so that either side is updated first. Another key sends
+/// as before.
 #[test]
 fn an_endpoint_takes_short_cipher_text_with_its_key_signed_or_by_its_file() {
     let folder = Folder::with_keys(RSA, &["both"]);
@@ -67,8 +82,10 @@ fn an_endpoint_takes_short_cipher_text_with_its_key_signed_or_by_its_file() {
     };
     assert!(!opened(CBC, CBC).expect("its key is signed"));
     assert!(!opened(CBC, &allowed).expect("its key is signed"));
-    assert!(opened(&allowed, &allowed).expect("it is allowed"));
-    let refused = opened(&allowed, CBC).expect_err("nobody signed its key");
+    assert!(!opened(&allowed, CBC).expect("its key is signed"));
+    let unsigned = format!("{CBC}{UNSIGNED}");
+    assert!(opened(&unsigned, &allowed).expect("it is allowed"));
+    let refused = opened(&unsigned, CBC).expect_err("nobody signed its key");
     let told = refused.to_string();
     assert!(
         told.contains("a signature over the `xenc:EncryptedKey`"),

@@ -129,10 +129,13 @@ pub struct PartsPolicy {
     pub only_entire_headers_and_body: bool,
     /// What is said of attachments.
     pub attachments: AttachmentPolicy,
-    /// Short cipher text is taken, and made, although no signature covers the key that it is
+    /// Inbound: short cipher text is taken although no signature covers the key that it is
     /// enciphered with ([`lets_choose_keys`](Policy::lets_choose_keys)). Then somebody on the way
     /// can make it say something else.
     pub short_cipher_text: bool,
+    /// Outbound: signatures leave out the key of short cipher text, for a peer that refuses to
+    /// have it signed. Then somebody on the way can make the message say something else.
+    pub unsigned_session_key: bool,
 }
 
 /// The message's own signature, as binding, tokens and parts have it together.
@@ -556,9 +559,15 @@ impl Policy {
             && data.any(|one| !one.is_authenticated())
     }
 
-    /// Whether he may do so for short cipher text, of which few enough keys make something else.
+    /// Whether he may do so for short cipher text that arrives, of which few enough keys make
+    /// something else.
     pub fn risks_chosen_keys(&self) -> bool {
         self.parts.short_cipher_text && self.lets_choose_keys()
+    }
+
+    /// Whether he may do so for short cipher text that leaves.
+    pub fn leaves_keys_unsigned(&self) -> bool {
+        self.parts.unsigned_session_key && self.lets_choose_keys()
     }
 
     /// Whether messages belong to a conversation: the key of a security context protects them, or

@@ -32,6 +32,8 @@ pub struct EncryptionNaming {
     pub implied_digest: Option<Located<bool>>,
     /// Whether cipher text of header blocks is in a `wsse11:EncryptedHeader`.
     pub encrypted_header: Option<Located<bool>>,
+    /// Whether signatures cover the session key of short cipher text.
+    pub sign_session_key: Option<Located<bool>>,
 }
 
 /// A way to name keys.
@@ -67,12 +69,14 @@ impl EncryptionNaming {
         let derivation_info = derivation_info.and_then(|text| derivation(&table, &text));
         let implied_digest = table.boolean("implied_digest");
         let encrypted_header = table.boolean("encrypted_header");
+        let sign_session_key = table.boolean("sign_session_key");
         table.finish();
         Self {
             key_reference,
             derivation_info,
             implied_digest,
             encrypted_header,
+            sign_session_key,
         }
     }
 }

@@ -294,16 +294,28 @@ impl Compiler<'_> {
 
     /// Reports that short cipher text is allowed where its key is no stranger's.
     pub(super) fn refuse_needless_risks(&mut self, policies: &[&Policy]) {
-        let allow = self.config.security.allow_short_cipher_text.as_ref();
-        let Some(allow) = allow.filter(|allow| allow.value) else {
+        if policies.iter().any(|policy| policy.lets_choose_keys()) {
             return;
-        };
-        if !policies.iter().any(|policy| policy.lets_choose_keys()) {
-            self.report_with_hint(
-                allow.place,
-                "`allow_short_cipher_text` is for cipher text in CBC that certificates sign after it was encrypted, and there is none",
-                "leave it out: what is encrypted is not changed unnoticed here, or is refused in any case",
-            );
+        }
+        let security = &self.config.security;
+        let allow = security.allow_short_cipher_text.as_ref();
+        let signs = security.encryption.sign_session_key.as_ref();
+        for (key, given) in [
+            ("allow_short_cipher_text", allow.filter(|allow| allow.value)),
+            (
+                "encryption.sign_session_key",
+                signs.filter(|signs| !signs.value),
+            ),
+        ] {
+            if let Some(given) = given {
+                self.report_with_hint(
+                    given.place,
+                    format!(
+                        "`{key}` is for cipher text in CBC that certificates sign after it was encrypted, and there is none"
+                    ),
+                    "leave it out: what is encrypted is not changed unnoticed here, or is refused in any case",
+                );
+            }
         }
     }
 
@@ -436,6 +448,9 @@ impl Compiler<'_> {
         }
         if let Some(allow) = &security.allow_short_cipher_text {
             policy.parts.short_cipher_text = allow.value;
+        }
+        if let Some(signs) = &security.encryption.sign_session_key {
+            policy.parts.unsigned_session_key = !signs.value;
         }
         if let Some(by_reference) = &security.signature.str_transform {
             policy.parts.tokens_by_reference = by_reference.value;

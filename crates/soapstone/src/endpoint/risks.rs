@@ -3,6 +3,7 @@
 //!
 //! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
 
+use jiff::Timestamp;
 use soapstone_wss::{
     AttachmentProtection, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
     ProtectionOrder, SHORT_CIPHER_TEXT, Suite,
@@ -10,7 +11,9 @@ use soapstone_wss::{
 
 use super::compiled::Endpoint;
 use super::plans::Directions;
-use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, UnsecuredFaults, Warning};
+use crate::config::{
+    EndpointConfig, Place, ReplayScope, SecurityConfig, SecuritySource, UnsecuredFaults, Warning,
+};
 
 impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
@@ -76,20 +79,44 @@ impl<P: Directions> Endpoint<P> {
                 algorithms,
                 "cipher text in CBC comes without an authentication around it: who can send messages may learn what captured ones hold"
                     .to_owned(),
-                "take a suite with GCM, or mechanism = \"encrypt-sign\"",
+                "take a suite with GCM; else mechanism = \"encrypt-sign\", where the peer has to sign the `xenc:EncryptedKey` of short texts as well",
             );
         }
         let allow = security.allow_short_cipher_text.as_ref();
-        if let Some(allow) = allow
-            && all.iter().any(|policy| takes_short_cipher_text(policy))
-        {
-            warn(
-                SHORT_CIPHER_TEXT,
-                allow.place,
-                "short cipher text is signed without its key: an attacker on the way can put another key there, and make it say something else"
-                    .to_owned(),
+        let signs = security.encryption.sign_session_key.as_ref();
+        let time = security.time.as_ref();
+        let now = time.map_or_else(Timestamp::now, |time| time.value);
+        for (given, is_used, hint) in [
+            (
+                allow,
+                all.iter().any(|policy| policy.risks_chosen_keys()),
                 "take a suite with GCM or \"sign-encrypt\", or have the peer sign the `xenc:EncryptedKey`; or say with `allow_weak_until` when it ends",
-            );
+            ),
+            (
+                signs,
+                all.iter().any(|policy| policy.leaves_keys_unsigned()),
+                "take a suite with GCM or \"sign-encrypt\", or leave `sign_session_key` out; or say with `allow_weak_until` when it ends",
+            ),
+        ] {
+            if let Some(given) = given.filter(|_| is_used) {
+                match end_of_short_cipher_text(security) {
+                    None => warn(
+                        SHORT_CIPHER_TEXT,
+                        given.place,
+                        "short cipher text is signed without its key: an attacker on the way can put another key there, and make it say something else"
+                            .to_owned(),
+                        hint,
+                    ),
+                    Some(end) if end <= now => warn(
+                        SHORT_CIPHER_TEXT,
+                        given.place,
+                        "`short-cipher-text` has ended: where its key is not signed, short cipher text is neither taken nor sent"
+                            .to_owned(),
+                        "leave this key out, and its end",
+                    ),
+                    Some(_) => {}
+                }
+            }
         }
         let encryption = config
             .inner
@@ -332,10 +359,11 @@ fn has_malleable_cipher_text(policy: &Policy) -> bool {
     !parts.is_empty() && !is_around && policy.suite.data.iter().any(|one| !one.is_authenticated())
 }
 
-/// Whether short cipher text is taken whose key no signature covers, without an end.
-fn takes_short_cipher_text(policy: &Policy) -> bool {
-    let mut ends = policy.retirements.iter();
-    policy.risks_chosen_keys() && !ends.any(|end| end.algorithm == SHORT_CIPHER_TEXT)
+/// From when on short cipher text is neither taken nor sent whose key no signature covers.
+fn end_of_short_cipher_text(security: &SecurityConfig) -> Option<Timestamp> {
+    let mut ends = security.allow_weak_until.iter();
+    let end = ends.find(|end| end.algorithm.value == SHORT_CIPHER_TEXT)?;
+    Some(end.until.value)
 }
 
 fn shows_passwords(policy: &Policy) -> bool {

@@ -123,7 +123,7 @@ impl OutboundPlan {
             knows_user: proves_user(self.protection.username.as_ref()),
             confirms: self.protection.confirms,
             has_timestamp: self.protection.timestamp.is_some(),
-            keeps_cipher_text: !self.policy.risks_chosen_keys(),
+            keeps_cipher_text: !self.policy.leaves_keys_unsigned(),
             // A fresh key that nobody is known by.
             proves_holder: false,
         })

@@ -78,6 +78,8 @@ pub(crate) struct Protection {
     /// Whether the signature covers the key of short cipher text as well: somebody on the way
     /// could choose another one.
     pub(crate) binds_keys: bool,
+    /// Whether it would have to, and does not: its use may have an end.
+    pub(crate) leaves_keys_unsigned: bool,
     /// What is done to every attachment.
     pub(crate) attachments: AttachmentDemands,
     pub(crate) endorsing: Vec<Endorsing>,
@@ -323,7 +325,8 @@ impl Protection {
             introduces_apart: reference == Some(KeyReference::Embedded),
             sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),
-            binds_keys: policy.lets_choose_keys() && !policy.risks_chosen_keys(),
+            binds_keys: policy.lets_choose_keys() && !policy.leaves_keys_unsigned(),
+            leaves_keys_unsigned: policy.leaves_keys_unsigned(),
             signature,
             encryption,
             attachments: policy.attachments(),

@@ -30,7 +30,7 @@ use crate::part::{Extent, Part};
 use crate::plan::Encrypting;
 use crate::secure_error::SecureError;
 use crate::securing_event::{CipherExtent, KeyOrigin, KeyUsage};
-use crate::short_cipher_text::least_bytes;
+use crate::short_cipher_text::{SHORT_CIPHER_TEXT, least_bytes};
 
 impl Securing<'_> {
     /// Encrypts the parts that are in the message itself.
@@ -260,11 +260,16 @@ impl Securing<'_> {
         })
     }
 
-    /// Notes whether the cipher text of a plaintext with this length in bytes is short.
+    /// Notes whether the cipher text of a plaintext with this length in bytes is short. Refuses
+    /// what would leave without its key signed, once that has ended.
     fn note_length(&mut self, kind: &ContentType, length: usize) -> Result<(), SecureError> {
         let algorithm = self.keys.session()?.algorithm;
         let bytes = algorithm.ciphertext_length(length);
-        self.changes.has_short_cipher_text |= bytes < least_bytes(algorithm, kind);
+        let is_short = bytes < least_bytes(algorithm, kind);
+        if is_short && self.message.protection().leaves_keys_unsigned {
+            self.message.check_retirement(SHORT_CIPHER_TEXT)?;
+        }
+        self.changes.has_short_cipher_text |= is_short;
         Ok(())
     }
 

@@ -99,6 +99,7 @@ fn short_cipher_text_without_its_key_signed_assures_no_integrity() {
     for (suite, is_assured) in [("Basic256", false), ("Basic256GCM", true)] {
         let mut policy = Mechanism::EncryptSign.policy(Suite::called(suite).expect("a suite"));
         policy.parts.short_cipher_text = true;
+        policy.parts.unsigned_session_key = true;
         let leaving = OutboundPlan::compile(policy.clone(), client_keys()).expect("right");
         let arriving = InboundPlan::compile(policy, service_keys()).expect("right");
         for assurance in [leaving.assurance(), arriving.assurance()] {

@@ -8,8 +8,8 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, Extent, FaultCode,
-    Intermediary, KeyBinding, KeyReference, Keys, Mechanism, Part, Policy, Recipient, Rejected,
-    Retirement, SHORT_CIPHER_TEXT,
+    Intermediary, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError,
 };
 use soapstone_xml::Buffers;
 
@@ -51,9 +51,12 @@ fn strict(suite: &str) -> Policy {
     policy(Mechanism::EncryptSign, suite)
 }
 
-/// The same where the key may be anybody's: its signatures do not cover the key.
+/// The same where the key may be anybody's: its signatures do not cover the key, and need not.
 fn lax(policy: &Policy) -> Policy {
-    with(policy, |policy| policy.parts.short_cipher_text = true)
+    with(policy, |policy| {
+        policy.parts.short_cipher_text = true;
+        policy.parts.unsigned_session_key = true;
+    })
 }
 
 fn short(element: &str, least: usize) -> Rejected {
@@ -423,4 +426,37 @@ fn short_cipher_text_that_is_allowed_is_counted_until_it_ends() {
         since,
     };
     assert_eq!(open(&policy, &message).unwrap_err(), ended);
+}
+
+/// A receiver is updated first, takes what partners send, and signs the keys of what it sends.
+#[test]
+fn who_takes_short_cipher_text_signs_the_keys_of_its_own() {
+    let strict = strict("Basic256");
+    let lenient = with(&strict, |policy| policy.parts.short_cipher_text = true);
+    open(&strict, &secure(&lenient, &saying("<a/>"))).unwrap();
+    open(&lenient, &secure(&lax(&strict), &saying("<a/>"))).unwrap();
+}
+
+#[test]
+fn nothing_short_leaves_without_its_key_signed_once_that_has_ended() {
+    let since = now() - std::time::Duration::from_secs(60 * 60);
+    let ended = |policy: &Policy| {
+        with(policy, |policy| {
+            policy.retirements.push(Retirement {
+                algorithm: SHORT_CIPHER_TEXT.to_owned(),
+                from: since,
+            });
+        })
+    };
+    let policy = strict("Basic256");
+    let unsigned = ended(&lax(&policy));
+    let plan = OutboundPlan::compile(unsigned.clone(), client_keys()).unwrap();
+    let plain = envelope(&saying("<a/>"));
+    let refused = plan.secure(plain, Outgoing::default(), now(), &mut Buffers::default());
+    let algorithm = SHORT_CIPHER_TEXT;
+    let told = SecureError::AlgorithmRetired { algorithm, since };
+    assert_eq!(refused.unwrap_err(), told);
+    // What is long enough leaves, and what has its key signed.
+    secure(&unsigned, &saying(&element(64)));
+    open(&policy, &secure(&ended(&policy), &saying("<a/>"))).unwrap();
 }
