@@ -5,6 +5,9 @@
 //! clear is refused before a key deciphers anything. What cipher text brought, or a signature that
 //! it hid, is refused in the end, as if deciphering had failed.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use soapstone_xml::NodeId;
 use soapstone_xmlsec::enc::{EncryptedData, ReferenceList};
 
@@ -18,6 +21,9 @@ use crate::rejected::Rejected;
 use crate::short_cipher_text::{SHORT_CIPHER_TEXT, least_bytes};
 use crate::token;
 
+/// Elements, of which none is there twice.
+type Nodes = HashSet<NodeId, RandomState>;
+
 impl Opening<'_> {
     /// Refuses short cipher text that the header lists, before anything is deciphered. Everybody
     /// sees how long it is.
@@ -25,6 +31,8 @@ impl Opening<'_> {
         if !self.message.demands().lets_choose_keys {
             return Ok(());
         }
+        // All lists were counted as they were read. An explanation goes on after too many.
+        self.budget.references(0)?;
         let mut listed = self.listed_in_the_clear();
         listed.retain(|data| self.is_short(data));
         self.judge_keys(&listed)
@@ -44,7 +52,7 @@ impl Opening<'_> {
         self.judge_keys(&deciphered)
     }
 
-    /// The cipher text that the header lists, as far as it is there already.
+    /// The cipher text that the header lists, as far as it is there already, each once.
     fn listed_in_the_clear(&self) -> Vec<EncryptedData> {
         let message = &self.message;
         let limit = message.demands().limits.references;
@@ -56,11 +64,16 @@ impl Opening<'_> {
             let list = ReferenceList::parse(message.element(item.node), limit).ok()?;
             Some(list.data)
         });
+        let uris: HashSet<String, RandomState> = of_keys.chain(of_lists.flatten()).collect();
         // What is wrong with a reference is said in its turn.
-        of_keys
-            .chain(of_lists.flatten())
-            .filter_map(|uri| message.encrypted_data(&uri).ok().flatten())
-            .collect()
+        let data = uris
+            .iter()
+            .filter_map(|uri| message.encrypted_data(uri).ok().flatten());
+        let mut listed: Vec<EncryptedData> = data.collect();
+        // One may have several ids.
+        listed.sort_by_key(|data| data.node);
+        listed.dedup_by_key(|data| data.node);
+        listed
     }
 
     fn is_short(&self, data: &EncryptedData) -> bool {
@@ -92,17 +105,20 @@ impl Opening<'_> {
 
     /// Whether every signature over the cipher text is over the keys as well: all that the header
     /// has, and what says how another one is derived from them.
-    fn binds_key(&self, signed: &[Vec<NodeId>], data: &EncryptedData) -> bool {
+    fn binds_key(&self, signed: &[Nodes], data: &EncryptedData) -> bool {
+        let document = self.message.document();
+        let covers = |nodes: &Nodes, node: NodeId| {
+            let mut holders = self.plaintext.holders(document, node);
+            holders.any(|holder| nodes.contains(&holder))
+        };
+        let mut over_data = signed.iter().filter(|nodes| covers(nodes, data.node));
+        let Some(first) = over_data.next() else {
+            return true;
+        };
         let wrapped = self.keyring.wrapped.iter().map(|key| key.wrapped.node);
         let keys: Vec<NodeId> = wrapped.chain(self.derivation_of(data)).collect();
-        let document = self.message.document();
-        signed.iter().all(|nodes| {
-            let covers = |node: NodeId| {
-                let mut holders = self.plaintext.holders(document, node);
-                holders.any(|holder| nodes.contains(&holder))
-            };
-            !covers(data.node) || keys.iter().all(|key| covers(*key))
-        })
+        let mut over_data = std::iter::once(first).chain(over_data);
+        over_data.all(|nodes| keys.iter().all(|key| covers(nodes, *key)))
     }
 
     /// The token that says how the key of cipher text is derived. A derivation without a token is
@@ -119,7 +135,7 @@ impl Opening<'_> {
 
     /// The nodes that each signature covers: of one whose turn has not come, those that it covers
     /// as they came. Who signs a signature signs whatever that one covers.
-    fn signed_nodes(&self) -> Vec<Vec<NodeId>> {
+    fn signed_nodes(&self) -> Vec<Nodes> {
         let processed = self.evidence.signatures.iter();
         let processed = processed.map(|one| (one.node, one.nodes.clone()));
         let waiting = self.authentic.iter().map(|one| {

@@ -127,7 +127,12 @@ impl Opening<'_> {
         let demands = self.message.demands();
         let limit = demands.limits.references;
         let list = ReferenceList::parse(self.message.element(node), limit)?;
-        self.budget.references(list.data.len())?;
+        let more = match self.was_in_the_clear(node) {
+            // It was counted when it was read.
+            true => 0,
+            false => list.data.len(),
+        };
+        self.budget.references(more)?;
         let listed = self.message.listed(list.data.iter().map(String::as_str))?;
         let wanted = Wanted {
             purpose: Purpose::Deciphering,
@@ -168,18 +173,23 @@ impl Opening<'_> {
         })
     }
 
-    /// Reads a list of cipher text apart from a key, before its turn.
+    /// Reads a list of cipher text apart from a key, before its turn. What all lists mean is
+    /// counted before any of it is looked at.
     pub(super) fn read_reference_list(&mut self, node: NodeId) -> Result<(), Rejected> {
         let message = &self.message;
         let demands = message.demands();
         let limit = demands.limits.references;
         let element = message.element(node);
+        let list = ReferenceList::parse(element, limit);
+        if let Ok(list) = &list {
+            self.budget.references(list.data.len())?;
+        }
         if demands.encryption.is_none() {
-            let list = ReferenceList::parse(element, limit)?;
+            let list = list?;
             let listed = message.listed(list.data.iter().map(String::as_str))?;
             message.expect_encryption(&listed)?;
         } else if demands.marks_cipher_text
-            && let Ok(list) = ReferenceList::parse(element, limit)
+            && let Ok(list) = list
         {
             // What is wrong with the list is said in its turn: its data may come to light before.
             for uri in &list.data {

@@ -102,6 +102,12 @@ impl<'p> Opening<'p> {
         }
     }
 
+    /// Whether a child of the header was there when the message came.
+    pub(super) fn was_in_the_clear(&self, node: NodeId) -> bool {
+        let found = self.items.binary_search_by_key(&node, |item| item.node);
+        found.is_ok()
+    }
+
     /// Ends the opening with a refusal. For an explanation it goes on, and the first refusal is
     /// kept.
     pub(super) fn judge<T>(&mut self, outcome: Result<T, Rejected>) -> Result<Option<T>, Rejected> {

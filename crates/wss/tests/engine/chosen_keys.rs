@@ -460,3 +460,27 @@ fn nothing_short_leaves_without_its_key_signed_once_that_has_ended() {
     secure(&unsigned, &saying(&element(64)));
     open(&policy, &secure(&ended(&policy), &saying("<a/>"))).unwrap();
 }
+
+/// Everybody can write lists, and they are read before a signature is known to be right.
+#[test]
+fn what_all_lists_mean_is_counted_before_any_of_it_is_looked_at() {
+    let mut policy = strict("Basic256");
+    policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Implied));
+    let message = secure(&policy, &saying(&element(64)));
+    open(&policy, &message).unwrap();
+    let list = cut(&message, "<xenc:ReferenceList", "</xenc:ReferenceList>");
+    let one = cut(list, "<xenc:DataReference", "</xenc:DataReference>");
+    let limit = policy.limits.references;
+    let half = list.replace(one, &one.repeat(limit / 2));
+    let lists = |count: usize| message.replace(list, &half.repeat(count));
+    // No key has deciphered anything.
+    let refused = Rejected::TooMany {
+        what: "references",
+        limit,
+    };
+    assert_eq!(told_to_peer(&policy, &lists(3)), refused);
+    // One that is longer than all may be is refused as it is read.
+    let long = message.replace(list, &list.replace(one, &one.repeat(limit + 1)));
+    let told = told_to_peer(&policy, &long);
+    assert!(!matches!(told, Rejected::AfterDecryption(_)), "{told}");
+}
