@@ -26,6 +26,11 @@ def books(count, soap=SOAP11):
     ).encode()
 
 
+def holding(content, soap=SOAP11):
+    """An envelope with this content."""
+    return f'<soap:Envelope xmlns:soap="{soap}"><soap:Header/><soap:Body>{content}</soap:Body></soap:Envelope>'.encode()
+
+
 def same_body(expected, found):
     """Fails unless both envelopes have the same Body, ids aside."""
     if body(expected) != body(found):

@@ -219,6 +219,15 @@ def run(report, soapstone, keys, folder):
             test = lambda: _refused(sent, demanded, reason, *both)
             report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", test)
         report.check("wss4j", "refused: replayed", "wss4j -> soapstone", lambda: _replayed(*both))
+        for name, suite, soap, content in short_bodies():
+            plain = folder / "short.plain.xml"
+            plain.write_bytes(envelopes.holding(content, soap))
+            strict, lenient = (Case("encrypt-sign", suite, soap, ours=ours) for ours in ({}, {"allow_short_cipher_text": True}))
+            report.check("wss4j", name, "soapstone -> wss4j", lambda: _to_wss4j(strict, wss4j, soapstone, keys, folder, plain))
+            both = (wss4j, soapstone, keys, folder, plain)
+            # WSS4J signs no key.
+            report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", lambda: _refused(strict, strict, "short-cipher-text", *both))
+            report.check("wss4j", f"{name}, allowed", "wss4j -> soapstone", lambda: _from_wss4j(lenient, wss4j, soapstone, keys, folder, plain))
         references.run(report, soapstone, keys, folder, wss4j)
         password_keys.run(report, soapstone, folder, wss4j)
         attachments.run(report, soapstone, keys, folder, wss4j)
@@ -308,6 +317,13 @@ def refusals():
     yield "body unsigned", sent("sign", theirs={"signed": "Timestamp"}), demanding("sign"), "unsigned"
     yield "text for digest", sent("username"), demanding("username-digest"), "password-kind-not-allowed"
     yield "another authority", sent("sign", signer="stranger"), demanding("sign"), "untrusted"
+
+
+def short_bodies():
+    """Bodies of which the cipher text is so short that its key has to be signed."""
+    for suite in ("Basic128", "Basic256Sha256", "TripleDes"):
+        for soap, version in ((envelopes.SOAP11, "1.1"), (envelopes.SOAP12, "1.2")):
+            yield f"encrypt-sign {suite}, a short Body, SOAP {version}", suite, soap, "<a/>"
 
 
 def _refused(sent, demanded, reason, wss4j, soapstone, keys, folder, plain):
