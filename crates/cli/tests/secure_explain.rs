@@ -350,3 +350,17 @@ fn the_first_byte_that_was_changed_on_the_way_is_told() {
     let run = folder.run("explain --sent nowhere good.xml");
     assert_eq!(run.status, 1);
 }
+
+/// A folder that nothing was written into has no message to compare with.
+#[test]
+fn a_folder_without_what_was_sent_is_told_with_what_writes_one() {
+    let folder = with_a_message();
+    folder.write("broken/secured.json", "{");
+    for (name, says) in [("nowhere", "cannot be read"), ("broken", "EOF")] {
+        let run = folder.run(&format!("explain --sent {name} good.xml"));
+        assert_eq!(run.status, 1, "{name}");
+        for part in [says, "secured.json", "--explain --dump FOLDER"] {
+            assert!(run.err.contains(part), "{part} is not in\n{}", run.err);
+        }
+    }
+}

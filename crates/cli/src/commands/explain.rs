@@ -422,8 +422,10 @@ fn loaded(config: &IdentityConfig) -> Option<Identity> {
 /// What arrived of a message whose folder `soapstone secure --dump` wrote.
 fn compared(folder: &Path, told: &Explanation) -> Result<Vec<Arrived>, Failure> {
     let tree = folder.join(TREE);
-    let text = files::read_at_most(Some(&tree), LARGEST)?;
-    let sent = serde_json::from_slice(&text).map_err(|error| Failure::file(&tree, error))?;
+    let hint = "`soapstone secure … --explain --dump FOLDER` writes the folder that `--sent` reads";
+    let text = files::read_at_most(Some(&tree), LARGEST).map_err(|it| it.with_hint(hint))?;
+    let sent = serde_json::from_slice(&text)
+        .map_err(|error| Failure::file(&tree, error).with_hint(hint))?;
     let file = |name: &str| files::read_at_most(Some(&folder.join(name)), LARGEST).ok();
     Ok(compare(&sent, &file, told))
 }
