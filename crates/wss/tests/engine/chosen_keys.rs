@@ -34,13 +34,6 @@ fn with_key(message: &str, number: u32) -> String {
     message.replacen(value, &other, 1)
 }
 
-/// The plain message with another content of the Body.
-fn saying(content: &str) -> String {
-    let start = PLAIN.find("<e:echo").unwrap();
-    let end = PLAIN.find("</soap:Body>").unwrap();
-    [&PLAIN[..start], content, &PLAIN[end..]].concat()
-}
-
 /// An element that takes so many bytes.
 fn element(bytes: usize) -> String {
     format!("<a>{}</a>", "x".repeat(bytes - 7))

@@ -2,6 +2,8 @@
 //! somebody else. No signature covers the list of what is deciphered (SOAP Message Security 1.1.1,
 //! 9.1), so that anybody can add to it.
 
+use std::fmt;
+
 use soapstone_wss::{ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, Rejected, names};
 
 use crate::support::*;
@@ -25,6 +27,20 @@ fn listed(message: &str, id: &str) -> [String; 2] {
         message.replacen(first, &[&reference, first].concat(), 1),
         message.replacen(end, &[&reference, end].concat(), 1),
     ]
+}
+
+/// Each of these messages is refused as expected.
+#[track_caller]
+fn all_refused(
+    policy: &Policy,
+    messages: [String; 2],
+    expected: &Rejected,
+    context: impl fmt::Display,
+) {
+    for message in messages {
+        let refused = open(policy, &message).unwrap_err();
+        assert_eq!(refused, *expected, "{context}");
+    }
 }
 
 fn unexpected(namespace: &str, local: &str) -> Rejected {
@@ -83,15 +99,10 @@ fn the_cipher_text_around_a_quoted_one_is_the_one_that_is_awaited() {
     let policy = with_shared_key(policy(Mechanism::EncryptSign, "Basic256"));
     let before = secure(&policy, PLAIN);
     let (data, id) = cipher_text(&before);
-    let start = PLAIN.find("<e:echo").unwrap();
-    let end = PLAIN.find("</soap:Body>").unwrap();
-    let quoting = [&PLAIN[..start], data, &PLAIN[end..]].concat();
-    let message = secure(&policy, &quoting);
+    let message = secure(&policy, &saying(data));
     open(&policy, &message).unwrap();
-    for listed in listed(&message, id) {
-        let refused = open(&policy, &listed).unwrap_err();
-        assert_eq!(refused, unexpected(names::SOAP11, "Body"));
-    }
+    let expected = unexpected(names::SOAP11, "Body");
+    all_refused(&policy, listed(&message, id), &expected, "");
 }
 
 /// Partners encrypt the Body unasked, and sign it as cipher text. What stands beside something else
@@ -115,10 +126,8 @@ fn a_body_that_nobody_demands_encrypted_is_cipher_text_as_a_whole_or_not_at_all(
             let quoting = PLAIN.replacen(beside, &[data, beside].concat(), 1);
             let message = secure(&receiver, &quoting);
             open(&receiver, &message).unwrap();
-            for listed in listed(&message, id) {
-                let refused = open(&receiver, &listed).unwrap_err();
-                assert_eq!(refused, unexpected(names::SOAP11, "Body"), "{suite}");
-            }
+            let expected = unexpected(names::SOAP11, "Body");
+            all_refused(&receiver, listed(&message, id), &expected, suite);
         }
     }
 }
@@ -138,10 +147,8 @@ fn captured_cipher_text_is_no_body_where_no_signature_covers_the_body() {
         let (start, rest) = message.split_once("<e:echo").unwrap();
         let (_, end) = rest.split_once("</e:echo>").unwrap();
         let message = [start, data, end].concat();
-        for listed in listed(&message, id) {
-            let refused = open(&policy, &listed).unwrap_err();
-            assert_eq!(refused, unexpected(names::SOAP11, "Body"), "{mechanism}");
-        }
+        let expected = unexpected(names::SOAP11, "Body");
+        all_refused(&policy, listed(&message, id), &expected, mechanism);
     }
 }
 
@@ -190,10 +197,12 @@ fn captured_cipher_text_is_not_deciphered_where_no_signature_covers_it() {
                         Ok(_) => {}
                         Err(refused) => assert_eq!(refused.name(), "undeciphered"),
                     }
-                    for listed in listed(&message, id) {
-                        let refused = open(&policy, &listed).unwrap_err();
-                        assert_eq!(refused, *expected, "{mechanism} {suite}");
-                    }
+                    all_refused(
+                        &policy,
+                        listed(&message, id),
+                        expected,
+                        format_args!("{mechanism} {suite}"),
+                    );
                 }
             }
         }
@@ -336,11 +345,8 @@ fn captured_cipher_text_of_an_id_is_not_deciphered_in_an_unsigned_block() {
         let block = format!("<a:MessageID xmlns:e=\"urn:echo\">{data}</a:MessageID></soap:Header>");
         let sender = encrypting(&[header("To")]);
         let message = secure(&sender, PLAIN).replace("</soap:Header>", &block);
-        for listed in listed(&message, id) {
-            let refused = open(&receiver, &listed).unwrap_err();
-            let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
-            assert_eq!(refused, expected, "{mechanism}");
-        }
+        let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
+        all_refused(&receiver, listed(&message, id), &expected, mechanism);
     }
 }
 
@@ -378,9 +384,7 @@ fn without_signatures_all_is_deciphered_but_in_the_header_of_another_node() {
             ),
         ] {
             let message = secure(&policy, PLAIN).replace("</soap:Header>", &other(&inside));
-            for listed in listed(&message, id) {
-                assert_eq!(open(&policy, &listed).unwrap_err(), holder);
-            }
+            all_refused(&policy, listed(&message, id), &holder, "");
         }
     }
 }
@@ -432,23 +436,16 @@ fn cipher_text_in_a_body_that_nobody_demands_encrypted_is_none_that_is_awaited()
         .extend(receiver.parts.encrypted.clone());
     let captured = secure(&sender, PLAIN);
     let (data, id) = cipher_text(&captured);
-    let start = PLAIN.find("<e:echo").unwrap();
-    let end = PLAIN.find("</soap:Body>").unwrap();
-    let quoting = [&PLAIN[..start], data, &PLAIN[end..]].concat();
-    let message = secure(&both, &quoting);
+    let message = secure(&both, &saying(data));
     open(&receiver, &message).unwrap();
-    for listed in listed(&message, id) {
-        let refused = open(&receiver, &listed).unwrap_err();
-        assert_eq!(refused, unexpected(names::SOAP11, "Body"));
-    }
+    let expected = unexpected(names::SOAP11, "Body");
+    all_refused(&receiver, listed(&message, id), &expected, "");
 }
 
 /// A Body without elements has none that is not in cipher text elsewhere.
 #[test]
 fn cipher_text_elsewhere_is_no_whole_body_where_the_body_is_empty() {
-    let start = PLAIN.find("<e:echo").unwrap();
-    let end = PLAIN.find("</soap:Body>").unwrap();
-    let empty = [&PLAIN[..start], &PLAIN[end..]].concat();
+    let empty = saying("");
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
         let whole = with_shared_key(policy(mechanism, "Basic256"));
         let captured = secure(&whole, PLAIN);
@@ -460,11 +457,8 @@ fn cipher_text_elsewhere_is_no_whole_body_where_the_body_is_empty() {
         let block = format!("<a:MessageID>{data}</a:MessageID></soap:Header>");
         let message = secure(&receiver, &empty).replace("</soap:Header>", &block);
         open(&receiver, &message).unwrap();
-        for listed in listed(&message, id) {
-            let refused = open(&receiver, &listed).unwrap_err();
-            let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
-            assert_eq!(refused, expected, "{mechanism}");
-        }
+        let expected = unexpected("http://www.w3.org/2005/08/addressing", "MessageID");
+        all_refused(&receiver, listed(&message, id), &expected, mechanism);
     }
 }
 
@@ -559,10 +553,8 @@ fn captured_cipher_text_in_an_encrypted_header_inside_of_a_block_is_not_decipher
             names::WSSE11
         );
         let message = secure(&policy, PLAIN).replace("</soap:Header>", &block);
-        for listed in listed(&message, id) {
-            let refused = open(&policy, &listed).unwrap_err();
-            assert_eq!(refused, unexpected(names::WSSE11, "EncryptedHeader"));
-        }
+        let expected = unexpected(names::WSSE11, "EncryptedHeader");
+        all_refused(&policy, listed(&message, id), &expected, "");
     }
 }
 
@@ -608,10 +600,13 @@ fn in_an_unsigned_block_a_path_of_names_selects_what_has_them() {
             assert_eq!(refused, expected, "{mechanism} {text}");
             let block = format!("<a:To xmlns:e=\"urn:echo\">{data}</a:To></soap:Header>");
             let attacked = message.replace("</soap:Header>", &block);
-            for listed in listed(&attacked, id) {
-                let refused = open(&policy, &listed).unwrap_err();
-                assert_eq!(refused, unexpected(ADDRESSING, "To"), "{mechanism} {text}");
-            }
+            let expected = unexpected(ADDRESSING, "To");
+            all_refused(
+                &policy,
+                listed(&attacked, id),
+                &expected,
+                format_args!("{mechanism} {text}"),
+            );
         }
     }
 }
@@ -679,9 +674,7 @@ fn captured_cipher_text_beyond_an_encrypted_header_is_not_what_a_path_means() {
             address(data)
         );
         let message = message.replace("</soap:Header>", &block);
-        for listed in listed(&message, id) {
-            let refused = open(&policy, &listed).unwrap_err();
-            assert_eq!(refused, unexpected("urn:echo", "address"), "{mechanism}");
-        }
+        let expected = unexpected("urn:echo", "address");
+        all_refused(&policy, listed(&message, id), &expected, mechanism);
     }
 }

@@ -329,6 +329,13 @@ pub(crate) const PLAIN: &str = concat!(
     r#"<soap:Body><e:echo xmlns:e="urn:echo"><e:text kind='x' a:b="1">Grüße &amp; mehr</e:text><e:empty/></e:echo></soap:Body></soap:Envelope>"#
 );
 
+/// The plain message with another content of the Body.
+pub(crate) fn saying(content: &str) -> String {
+    let start = PLAIN.find("<e:echo").unwrap();
+    let end = PLAIN.find("</soap:Body>").unwrap();
+    [&PLAIN[..start], content, &PLAIN[end..]].concat()
+}
+
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
