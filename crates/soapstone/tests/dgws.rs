@@ -3,11 +3,12 @@
 //! The card has the look of SAML 2.0: `id` in lower case, the method of its confirmation as an
 //! element, and the signature of the token service last. Nobody signs the message.
 
-use std::io::Write;
-use std::process::Command;
+#[path = "support/endpoints.rs"]
+mod endpoints;
+#[path = "support/xmlsec.rs"]
+mod xmlsec;
 
 use jiff::{Timestamp, ToSpan};
-use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::wss::ConfirmationMethod;
 use soapstone::xml::Buffers;
@@ -18,20 +19,10 @@ use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::keys::RSA;
 
-const WSA: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
-const WSSE: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
-const WSU: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+use endpoints::compile;
+use xmlsec::{SHA1, SHA256, WSA_2004 as WSA, WSSE, WSU};
+
 const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
-const SHA256: [&str; 2] = [
-    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
-    "http://www.w3.org/2001/04/xmlenc#sha256",
-];
-const SHA1: [&str; 2] = [
-    "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
-    "http://www.w3.org/2000/09/xmldsig#sha1",
-];
 
 /// The header of DGWS, which says the level of security.
 const MEDCOM: &str = "<medcom:Header xmlns:medcom=\"http://www.medcom.dk/dgws/2006/04/dgws-1.0.xsd\">\
@@ -89,38 +80,22 @@ fn card([signature, digest]: [&str; 2], minutes: i64) -> String {
     )
 }
 
+/// The option that says which attribute is the id of a card.
+const IDS: [&str; 2] = [
+    "--id-attr:id",
+    "urn:oasis:names:tc:SAML:2.0:assertion:Assertion",
+];
+
 /// The card that somebody signs; `None`: xmlsec1 is not installed.
 fn signed(folder: &Folder, signer: &str, card: &str) -> Option<String> {
-    folder.write("card.xml", card);
-    let key = format!("{signer}.key.pem,{signer}.cert.pem");
-    let output = Command::new("xmlsec1")
-        .current_dir(folder.root())
-        .args(["--sign", "--privkey-pem", &key])
-        .args(["--id-attr:id", &format!("{SAML}:Assertion"), "card.xml"])
-        .output();
-    let Ok(output) = output else {
-        let text = "`xmlsec1` is not installed, so nothing is known about the form of DGWS";
-        assert!(std::env::var_os("CI").is_none(), "{text}");
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
-        return None;
-    };
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{text}");
-    let card = String::from_utf8(output.stdout).expect("text");
+    let card = xmlsec::signed(folder, signer, card, &IDS, "DGWS")?;
     let (_, card) = card.split_once("?>").expect("a declaration");
     Some(card.trim().to_owned())
 }
 
 /// A stranger verifies what the token service signed.
 fn verify(folder: &Folder, message: &str) {
-    folder.write("sent.xml", message);
-    let verified = Command::new("xmlsec1")
-        .current_dir(folder.root())
-        .args(["--verify", "--pubkey-cert-pem", "sts.cert.pem"])
-        .args(["--id-attr:id", &format!("{SAML}:Assertion"), "sent.xml"])
-        .output()
-        .expect("it ran before");
-    assert!(verified.status.success(), "{verified:?}\n{message}");
+    xmlsec::verify(folder, "sts", message, &IDS);
 }
 
 /// A block behind its start tag, which gets the namespaces of the envelope.
@@ -141,13 +116,8 @@ fn call(card: &str) -> String {
     )
 }
 
-fn made<P: Fixed>(folder: &Folder, text: &str) -> Result<Endpoint<P>, Problems> {
-    let config = EndpointConfig::from_text(text, &folder.path("endpoint.toml"), &|_| None);
-    config.and_then(|config| Endpoint::from_config(&config))
-}
-
 fn endpoint<P: Fixed>(folder: &Folder, text: &str) -> Endpoint<P> {
-    made(folder, text).unwrap_or_else(|problems| panic!("{text}\n{problems}"))
+    compile(folder, text).unwrap_or_else(|problems| panic!("{text}\n{problems}"))
 }
 
 const SERVICE: &str = "security = { profile = \"dgws\" }\n[saml]\nforward = true\n\
@@ -248,8 +218,8 @@ fn a_card_in_a_file_is_sent_and_one_of_another_kind_is_a_mistake() {
     assert_eq!(receive(&service, &sent).map(drop), Ok(()));
     let usual = "security = { mechanism = \"none\" }\n\
         saml = { assertion = \"idcard.xml\", confirmation = [\"bearer\"] }\n";
-    let told = made::<soapstone::endpoint::Calling>(&folder, usual).map(drop);
-    let told = told.expect_err("a card").to_string();
+    let told = compile::<soapstone::endpoint::Calling>(&folder, usual).map(drop);
+    let told = told.expect_err("a card");
     assert!(
         told.contains("expected an assertion, found an ID card of DGWS"),
         "{told}"
@@ -395,14 +365,14 @@ fn what_asks_for_the_id_or_the_key_of_a_card_is_a_mistake_of_the_file() {
             "`confirmation` is given beside the profile `dgws`, which decides it",
         ),
     ] {
-        let told = made::<soapstone::endpoint::Serving>(&folder, &format!("{SERVICE}{more}"));
-        let told = told.map(drop).expect_err("a problem").to_string();
+        let told = compile::<soapstone::endpoint::Serving>(&folder, &format!("{SERVICE}{more}"));
+        let told = told.map(drop).expect_err("a problem");
         assert!(told.contains(expected), "expected {expected}\nfound {told}");
     }
     let held = "security = { mechanism = \"sign\" }\n[saml]\nid_cards = true\naudience = []\n\
         confirmation = [\"holder-of-key\"]\nissuers = [{ name = \"a\", pinned = [\"sts.cert.pem\"] }]\n";
-    let told = made::<soapstone::endpoint::Serving>(&folder, held).map(drop);
-    let told = told.expect_err("a problem").to_string();
+    let told = compile::<soapstone::endpoint::Serving>(&folder, held).map(drop);
+    let told = told.expect_err("a problem");
     assert!(
         told.contains("`id_cards` is given, and whoever has an ID card is its subject"),
         "{told}"
