@@ -33,17 +33,18 @@ fn beginning(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
     )
 }
 
+/// A gateway that begins them with the service. Its assertions name the public key that it has.
+async fn gateway(folder: &Folder, service: &Running, sts: SocketAddr) -> Running {
+    let text = beginning(service.address(), sts, "key = \"public-key\"");
+    folder.gateway(&text).await
+}
+
 #[tokio::test]
 async fn a_conversation_begins_with_the_assertion_of_a_token_service() {
     let folder = folder();
     let (service, _backend) = service(&folder, "").await;
     let sts = Sts::honest(&folder, true, true).await;
-    let text = beginning(
-        service.address(),
-        sts.backend.address,
-        "key = \"public-key\"",
-    );
-    let gateway = folder.gateway(&text).await;
+    let gateway = gateway(&folder, &service, sts.backend.address).await;
     for _ in 0..3 {
         let answer = ask(&gateway).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
@@ -66,22 +67,12 @@ async fn a_conversation_begins_with_the_assertion_of_a_token_service() {
 async fn an_assertion_for_one_use_of_a_token_service_begins_one_conversation() {
     let folder = folder();
     let (service, _backend) = service(&folder, "").await;
-    let sts = Sts::granting(&folder, |context, _, before| {
-        let id = format!("_{before}");
-        let made = Made {
-            id: &id,
-            once: true,
-            ..Made::default()
-        };
-        answer(context, true, &token(true, true, &made))
-    })
-    .await;
-    let text = beginning(
-        service.address(),
-        sts.backend.address,
-        "key = \"public-key\"",
-    );
-    let gateway = folder.gateway(&text).await;
+    let made = Made {
+        once: true,
+        ..Made::default()
+    };
+    let sts = Sts::making(&folder, true, true, made).await;
+    let gateway = gateway(&folder, &service, sts.backend.address).await;
     for conversation in 1..3 {
         for _ in 0..2 {
             let answer = ask(&gateway).await;
@@ -98,8 +89,7 @@ async fn no_conversation_begins_without_its_token_service() {
     let folder = folder();
     let (service, mut backend) = service(&folder, "").await;
     let nobody = Nobody::new();
-    let text = beginning(service.address(), nobody.address, "key = \"public-key\"");
-    let gateway = folder.gateway(&text).await;
+    let gateway = gateway(&folder, &service, nobody.address).await;
     for _ in 0..2 {
         let answer = ask(&gateway).await;
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
@@ -115,8 +105,7 @@ async fn handshakes_pause_with_their_token_service() {
     let folder = folder();
     let (service, _backend) = service(&folder, "").await;
     let nobody = Nobody::new();
-    let text = beginning(service.address(), nobody.address, "key = \"public-key\"");
-    let gateway = folder.gateway(&text).await;
+    let gateway = gateway(&folder, &service, nobody.address).await;
     for _ in 0..20 {
         let answer = ask(&gateway).await;
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
@@ -178,22 +167,12 @@ async fn each_early_renewal_of_a_conversation_gains_time() {
     let (said, _listening) = Said::listen();
     let folder = folder();
     let (service, _backend) = service(&folder, "").await;
-    let sts = Sts::granting(&folder, |context, _, before| {
-        let id = format!("_{before}");
-        let made = Made {
-            id: &id,
-            end: 4,
-            ..Made::default()
-        };
-        answer(context, true, &token(true, true, &made))
-    })
-    .await;
-    let text = beginning(
-        service.address(),
-        sts.backend.address,
-        "key = \"public-key\"",
-    );
-    let gateway = folder.gateway(&text).await;
+    let made = Made {
+        end: 4,
+        ..Made::default()
+    };
+    let sts = Sts::making(&folder, true, true, made).await;
+    let gateway = gateway(&folder, &service, sts.backend.address).await;
     let renewed = async {
         while ends(&said).len() < 3 {
             let answer = ask(&gateway).await;
@@ -227,12 +206,7 @@ async fn a_conversation_is_not_renewed_with_an_assertion_that_ends_with_it() {
         }
     })
     .await;
-    let text = beginning(
-        service.address(),
-        sts.backend.address,
-        "key = \"public-key\"",
-    );
-    let gateway = folder.gateway(&text).await;
+    let gateway = gateway(&folder, &service, sts.backend.address).await;
     let tried = async {
         while sts.asked() < 2 {
             assert_eq!(ask(&gateway).await.status, StatusCode::OK);

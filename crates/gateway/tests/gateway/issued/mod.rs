@@ -123,12 +123,14 @@ impl Sts {
 
     /// One that grants what it is asked for, each with an id of its own.
     pub(crate) async fn honest(folder: &Folder, is_20: bool, held: bool) -> Self {
+        Self::making(folder, is_20, held, Made::default()).await
+    }
+
+    /// The same with assertions that are made like this.
+    async fn making(folder: &Folder, is_20: bool, held: bool, made: Made<'static>) -> Self {
         Self::granting(folder, move |context, _, before| {
             let id = format!("_{before}");
-            let made = Made {
-                id: &id,
-                ..Made::default()
-            };
+            let made = Made { id: &id, ..made };
             answer(context, is_20, &token(is_20, held, &made))
         })
         .await
@@ -272,16 +274,11 @@ async fn a_token_for_one_use_is_never_kept() {
     for is_20 in [true, false] {
         let folder = folder();
         let (backend, senders) = service(&folder, "bearer").await;
-        let sts = Sts::granting(&folder, move |context, _, before| {
-            let id = format!("_{before}");
-            let made = Made {
-                id: &id,
-                once: true,
-                ..Made::default()
-            };
-            answer(context, is_20, &token(is_20, false, &made))
-        })
-        .await;
+        let made = Made {
+            once: true,
+            ..Made::default()
+        };
+        let sts = Sts::making(&folder, is_20, false, made).await;
         let more = format!("version = \"{}\"", if is_20 { "2.0" } else { "1.1" });
         let text = file(backend.address, sts.backend.address, "bearer", &more);
         let gateway = folder.gateway(&text).await;
@@ -302,16 +299,11 @@ async fn a_token_for_one_use_is_never_kept() {
 async fn a_token_is_renewed_before_it_ends() {
     let folder = folder();
     let (backend, _) = service(&folder, "bearer").await;
-    let sts = Sts::granting(&folder, |context, _, before| {
-        let id = format!("_{before}");
-        let made = Made {
-            id: &id,
-            end: 4,
-            ..Made::default()
-        };
-        answer(context, true, &token(true, false, &made))
-    })
-    .await;
+    let made = Made {
+        end: 4,
+        ..Made::default()
+    };
+    let sts = Sts::making(&folder, true, false, made).await;
     let text = file(backend.address, sts.backend.address, "bearer", "");
     let gateway = folder.gateway(&text).await;
     let renewed = async {
