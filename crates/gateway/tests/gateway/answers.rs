@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{
-    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, reason, send,
+    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, post_as, reason, send,
     silent_backend, soon,
 };
 
@@ -301,9 +301,7 @@ async fn the_status_and_the_media_type_say_what_was_proven() {
         } else {
             ENVELOPE_12
         };
-        let mut request = post("/echo", plain);
-        let headers = request.headers_mut();
-        headers.insert("content-type", media_type.parse().expect("a value"));
+        let request = post_as("/echo", media_type, plain);
         let answer = send(client.address(), request).await;
         assert_eq!(answer.status, expected, "{given}: {}", answer.body);
         assert_eq!(answer.headers["content-type"], media_type, "{given}");

@@ -10,7 +10,9 @@ use http_body_util::Full;
 use soapstone_gateway::Running;
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, post, send, soon};
+use crate::support::{
+    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, post, post_12, post_as, send, soon,
+};
 
 /// The tables of a side; `conversations` are the keys of that table.
 pub(crate) fn tables(us: &str, peer: &str, conversations: &str) -> String {
@@ -84,10 +86,7 @@ async fn requests_of_both_versions_share_one_context() {
         ),
         (ENVELOPE, "text/xml; charset=utf-8"),
     ] {
-        let mut request = post("/echo", envelope);
-        request
-            .headers_mut()
-            .insert("content-type", media_type.parse().expect("a value"));
+        let request = post_as("/echo", media_type, envelope);
         let answer = send(client.address(), request).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
         assert!(answer.body.contains(">hello<"), "{}", answer.body);
@@ -113,12 +112,7 @@ async fn a_handshake_in_soap_12_begins_a_conversation_too() {
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "version = \"2005-02\"").await;
     let client = client(&folder, &service, "version = \"2005-02\"").await;
-    let mut request = post("/echo", ENVELOPE_12);
-    let media_type = "application/soap+xml; charset=utf-8";
-    request
-        .headers_mut()
-        .insert("content-type", media_type.parse().expect("a value"));
-    let answer = send(client.address(), request).await;
+    let answer = send(client.address(), post_12("/echo", ENVELOPE_12)).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     called(&client).await;
     assert_eq!(metric(&client, ESTABLISHED).await, 1);

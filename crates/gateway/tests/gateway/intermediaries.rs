@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::Endpoint;
@@ -13,9 +13,17 @@ use soapstone_gateway::{Config, Running};
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
 use soapstone_testkit::keys::RSA;
 
-use crate::support::{Backend, Seen, post, send};
+use crate::support::{Backend, Seen, post, post_12, send};
 
 const ROUTE: &str = "<h:route xmlns:h=\"urn:hop\">north</h:route>";
+
+/// A request in a version of SOAP, which its namespace names.
+fn post_in(soap: &str, message: Vec<u8>) -> Request<Full<Bytes>> {
+    match soap {
+        SOAP12 => post_12("/echo", message),
+        _ => post("/echo", message),
+    }
+}
 
 /// The nodes with their keys.
 struct Nodes(soapstone_testkit::Folder);
@@ -114,11 +122,7 @@ async fn a_call_goes_over_two_gateways_to_a_third_and_its_answer_comes_back_whol
         );
         let secured = client.secure(plain.into_bytes()).expect("it is secured");
         let sent = String::from_utf8(secured.bytes.clone()).expect("text");
-        let mut request = post("/echo", secured.bytes.clone());
-        if soap == SOAP12 {
-            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
-            request.headers_mut().insert("content-type", media_type);
-        }
+        let request = post_in(soap, secured.bytes.clone());
         let answer = send(first.address(), request).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
 
@@ -146,11 +150,7 @@ async fn a_call_goes_over_two_gateways_to_a_third_and_its_answer_comes_back_whol
         assert!(String::from_utf8_lossy(&seen.body).contains(HELLO));
 
         // A copy gets nowhere.
-        let mut request = post("/echo", secured.bytes);
-        if soap == SOAP12 {
-            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
-            request.headers_mut().insert("content-type", media_type);
-        }
+        let request = post_in(soap, secured.bytes);
         let again = send(first.address(), request).await;
         let refused = match soap {
             SOAP11 => StatusCode::INTERNAL_SERVER_ERROR,
@@ -330,11 +330,7 @@ impl Nodes {
         let client: Client = client.unwrap_or_else(|problems| panic!("{problems}"));
         let secured = client.secure(with_header(soap, "", HELLO).into_bytes());
         let secured = secured.expect("it is secured");
-        let mut request = post("/echo", secured.bytes);
-        if soap == SOAP12 {
-            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
-            request.headers_mut().insert("content-type", media_type);
-        }
+        let request = post_in(soap, secured.bytes);
         (send(node.address(), request).await, client, secured.receipt)
     }
 }

@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use http_body_util::Full;
 use soapstone_gateway::{Config, Running};
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, soon};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, post_12, send, soon};
 
 /// The WSDL of a service that CXF was recorded with.
 fn recorded(cell: &str) -> PathBuf {
@@ -358,15 +358,8 @@ fn addressed() -> http::Request<Full<Bytes>> {
     let message = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Header>\
         <a:Action xmlns:a=\"http://www.w3.org/2005/08/addressing\" s:mustUnderstand=\"1\">urn:echo:loudly</a:Action></s:Header><s:Body>\
         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
-    let mut request = post("/echo", message);
-    let headers = request.headers_mut();
-    headers.insert(
-        "content-type",
-        "application/soap+xml; charset=utf-8"
-            .parse()
-            .expect("a value"),
-    );
-    headers.remove("soapaction");
+    let mut request = post_12("/echo", message);
+    request.headers_mut().remove("soapaction");
     request
 }
 

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::support::{
-    Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, reason, send, soon,
+    Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, post_as, reason, send, soon,
 };
 
 /// The tables of the side before the service, for a mechanism.
@@ -88,10 +88,7 @@ async fn a_call_travels_through_two_gateways_under_every_mechanism() {
                 "application/soap+xml; charset=utf-8; action=\"urn:echo\"",
             ),
         ] {
-            let mut request = post("/echo", envelope);
-            request
-                .headers_mut()
-                .insert("content-type", media_type.parse().expect("a value"));
+            let request = post_as("/echo", media_type, envelope);
             let answer = send(client.address(), request).await;
             assert_eq!(
                 answer.status,
@@ -461,11 +458,7 @@ async fn what_is_no_soap_message_is_refused_on_both_ways() {
     let answer = send(before_it.address(), request).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
 
-    let mut request = post("/echo", ENVELOPE);
-    request.headers_mut().insert(
-        "content-type",
-        "multipart/related".parse().expect("a value"),
-    );
+    let request = post_as("/echo", "multipart/related", ENVELOPE);
     assert_eq!(
         send(gateway.address(), request).await.status,
         StatusCode::UNSUPPORTED_MEDIA_TYPE

@@ -142,6 +142,19 @@ pub(crate) fn post(uri: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
     request
 }
 
+/// The same with another media type.
+pub(crate) fn post_as(uri: &str, media_type: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    let mut request = post(uri, body);
+    let media_type = HeaderValue::from_str(media_type).expect("a value");
+    request.headers_mut().insert("content-type", media_type);
+    request
+}
+
+/// The same in SOAP 1.2.
+pub(crate) fn post_12(uri: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    post_as(uri, "application/soap+xml; charset=utf-8", body)
+}
+
 pub(crate) fn get(uri: &str) -> Request<Full<Bytes>> {
     Request::get(uri).body(Full::default()).expect("a request")
 }

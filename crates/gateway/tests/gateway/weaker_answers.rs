@@ -10,7 +10,7 @@ use http_body_util::Full;
 use soapstone_gateway::{Config, Running};
 
 use crate::support::{
-    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, Said, get, post, reason, send,
+    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, Said, get, post_as, reason, send,
 };
 
 const TABLES: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\n\
@@ -60,10 +60,7 @@ async fn metric(gateway: &Running, of: &str) -> String {
 }
 
 async fn asked(gateway: &Running, envelope: &'static str, media_type: &'static str) -> Answer {
-    let mut request = post("/echo", envelope);
-    let headers = request.headers_mut();
-    headers.insert("content-type", media_type.parse().expect("a value"));
-    send(gateway.address(), request).await
+    send(gateway.address(), post_as("/echo", media_type, envelope)).await
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ mod chosen;
 mod limited;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request};
+use http::{HeaderMap, Request};
 use http_body_util::Full;
 use soapstone::Securer;
 use soapstone::config::EndpointConfig;
@@ -15,7 +15,7 @@ use soapstone::wss::SoapVersion;
 use soapstone_gateway::Running;
 
 use crate::secured::{client, service};
-use crate::support::{ENVELOPE, ENVELOPE_12, Folder, Seen, post};
+use crate::support::{ENVELOPE, ENVELOPE_12, Folder, Seen, post_as};
 
 /// Bytes that are neither text nor canonical in any form.
 const BYTES: &[u8] = b"\x1f\x8b\x08 bytes \xff\r\n";
@@ -97,10 +97,7 @@ fn plain(version: SoapVersion) -> Packaged {
 }
 
 fn request(content_type: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
-    let mut request = post("/echo", body);
-    let content_type = HeaderValue::try_from(content_type).expect("a value");
-    request.headers_mut().insert("content-type", content_type);
-    request
+    post_as("/echo", content_type, body)
 }
 
 fn request_with(message: &Message) -> Request<Full<Bytes>> {
