@@ -1,6 +1,7 @@
 //! Two things on the way between a client's gateway and a service: a door, and an eavesdropper that
 //! takes the words out of a service's mouth.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,14 +11,20 @@ use http_body_util::Full;
 
 use crate::support::send;
 
+/// What stands before a service.
+pub(super) trait Way {
+    /// Where it is called.
+    fn address(&self) -> SocketAddr;
+}
+
 /// The way to a service, which lets nobody through until it is open.
 pub(super) struct Door {
-    pub(super) address: std::net::SocketAddr,
+    pub(super) address: SocketAddr,
     pub(super) open: Arc<AtomicBool>,
 }
 
 impl Door {
-    pub(super) async fn closed(to: std::net::SocketAddr) -> Self {
+    pub(super) async fn closed(to: SocketAddr) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
             .expect("a free port");
@@ -38,11 +45,23 @@ impl Door {
     }
 }
 
+impl Way for Door {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
 /// Somebody before a service.
 pub(super) struct Between {
-    pub(super) address: std::net::SocketAddr,
+    pub(super) address: SocketAddr,
     /// The last message of a conversation.
     pub(super) last: Arc<Mutex<String>>,
+}
+
+impl Way for Between {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
 }
 
 /// What somebody before a service lets through; of all else he says that its context is unknown.
@@ -53,7 +72,7 @@ pub(super) enum Lets {
     Everything,
 }
 
-pub(super) async fn between(to: std::net::SocketAddr, lets: Lets) -> Between {
+pub(super) async fn between(to: SocketAddr, lets: Lets) -> Between {
     use http_body_util::BodyExt;
     use hyper_util::rt::TokioIo;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")

@@ -1,18 +1,46 @@
 //! What begins no conversation, what is no part of one, and what it costs to ask for one in vain.
 
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use soapstone_gateway::Config;
+use soapstone_gateway::{Config, Running};
 
-use super::between::{Door, Lets, between};
+use super::between::{Door, Lets, Way, between};
 use super::{
     ESTABLISHED, FAILED, HELD, RESENT, call, called, client_file, metric, service, tables,
 };
-use crate::support::{Backend, ENVELOPE, ENVELOPE_12, Folder, Nobody, post, reason, send, soon};
+use crate::support::{
+    Backend, ENVELOPE, ENVELOPE_12, Folder, Nobody, post, post_12, reason, send, soon,
+};
+
+/// A service with its backend, and the gateway of a client that comes to it over something between.
+struct Parties<W> {
+    _folder: Folder,
+    backend: Backend,
+    service: Running,
+    way: W,
+    client: Running,
+}
+
+/// All of them; `way` makes what stands before the address of the service.
+async fn parties<W: Way>(way: impl AsyncFnOnce(SocketAddr) -> W) -> Parties<W> {
+    let folder = Folder::with_keys();
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let way = way(service.address()).await;
+    let client = folder.gateway(&client_file(way.address(), "")).await;
+    Parties {
+        _folder: folder,
+        backend,
+        service,
+        way,
+        client,
+    }
+}
 
 #[tokio::test]
 async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reached() {
@@ -91,78 +119,60 @@ async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
 /// refuses them all may ask for one each.
 #[tokio::test]
 async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_every_request() {
-    let folder = Folder::with_keys();
-    let backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let door = Door::closed(service.address()).await;
-    let client = folder.gateway(&client_file(door.address, "")).await;
+    let parties = parties(Door::closed).await;
+    let (door, client) = (&parties.way, &parties.client);
     let begun = Instant::now();
     for _ in 0..40 {
-        let answer = soon("an answer", call(&client)).await;
+        let answer = soon("an answer", call(client)).await;
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
     }
     // Pauses of 100, 200, 400 and 800 ms, and then of a second each.
     let most = 5 + begun.elapsed().as_secs();
-    let failed = metric(&client, FAILED).await;
+    let failed = metric(client, FAILED).await;
     assert!((1..=most).contains(&failed), "{failed} of {most}");
 
     door.open.store(true, Ordering::SeqCst);
     soon("a conversation", async {
-        while call(&client).await.status != StatusCode::OK {
+        while call(client).await.status != StatusCode::OK {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
     .await;
-    called(&client).await;
-    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+    called(client).await;
+    assert_eq!(metric(client, ESTABLISHED).await, 1);
 }
 
 /// Nobody who speaks a version of SOAP that the service refuses keeps the others out.
 #[tokio::test]
 async fn a_pause_after_soap_12_is_none_for_clients_of_soap_11() {
-    let folder = Folder::with_keys();
-    let backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let way = between(service.address(), Lets::Soap11).await;
-    let client = folder.gateway(&client_file(way.address, "")).await;
-    let mut request = post("/echo", ENVELOPE_12);
-    let media_type = "application/soap+xml; charset=utf-8";
-    request
-        .headers_mut()
-        .insert("content-type", media_type.parse().expect("a value"));
-    let answer = send(client.address(), request).await;
+    let parties = parties(|to| between(to, Lets::Soap11)).await;
+    let client = &parties.client;
+    let answer = send(client.address(), post_12("/echo", ENVELOPE_12)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
-    called(&client).await;
-    assert_eq!(metric(&client, FAILED).await, 1);
+    called(client).await;
+    assert_eq!(metric(client, FAILED).await, 1);
 }
 
 #[tokio::test]
 async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
-    let folder = Folder::with_keys();
-    let mut backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let to = service.address();
     // Lets handshakes through, and says of every other message that its context is unknown.
-    let forgetful = between(to, Lets::Handshakes).await;
-    let client = folder.gateway(&client_file(forgetful.address, "")).await;
-    let answer = soon("an answer", call(&client)).await;
+    let mut parties = parties(|to| between(to, Lets::Handshakes)).await;
+    let client = &parties.client;
+    let answer = soon("an answer", call(client)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
     assert!(answer.body.contains("BadContextToken"), "{}", answer.body);
-    assert_eq!(metric(&client, RESENT).await, 1);
-    assert_eq!(metric(&client, ESTABLISHED).await, 2);
-    assert!(backend.seen.try_recv().is_err());
+    assert_eq!(metric(client, RESENT).await, 1);
+    assert_eq!(metric(client, ESTABLISHED).await, 2);
+    assert!(parties.backend.seen.try_recv().is_err());
 }
 
 /// WS-SecureConversation 1.4, 5 and 6: who has the key of a context sign for it renews and cancels
 /// it. Those who have a gateway speak for them do not, though they know the name of its context.
 #[tokio::test]
 async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
-    let folder = Folder::with_keys();
-    let backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let way = between(service.address(), Lets::Everything).await;
-    let client = folder.gateway(&client_file(way.address, "")).await;
-    called(&client).await;
+    let parties = parties(|to| between(to, Lets::Everything)).await;
+    let (service, way, client) = (&parties.service, &parties.way, &parties.client);
+    called(client).await;
     let passed = way.last.lock().expect("no panic").clone();
     let name = passed.split_once(":Identifier>").expect("it has a token").1;
     let name = name.split_once('<').expect("a name").0;
@@ -185,9 +195,9 @@ async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
     }
     for event in ["renewed", "cancelled", "refused"] {
         let line = format!("soapstone_contexts_total{{route=\"/echo\",event=\"{event}\"}}");
-        assert_eq!(metric(&service, &line).await, 0, "{event}");
+        assert_eq!(metric(service, &line).await, 0, "{event}");
     }
-    assert_eq!(metric(&service, HELD).await, 1);
+    assert_eq!(metric(service, HELD).await, 1);
 }
 
 /// WS-Trust 1.4, 12: what a context's key is made of must not travel in the clear, whatever the
