@@ -4,15 +4,18 @@
 mod common;
 #[path = "common/endpoints.rs"]
 mod endpoints;
+#[path = "common/redis.rs"]
+mod redis;
 #[path = "common/server.rs"]
 mod server;
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::{Folder, SOAP11, key};
 use endpoints::Endpoint;
+use redis::Redis;
 use server::{Server, free_port, post};
 
 fn echo(text: &str) -> String {
@@ -564,31 +567,13 @@ fn a_changed_file_with_problems_has_a_line_of_the_log_for_each_of_them() {
     );
 }
 
-/// A process that ends with its test.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
 /// `--check` looks at files only; with `--store` it asks the servers as well.
 #[test]
 fn a_store_that_does_not_let_the_node_in_is_told_by_check_and_at_the_start() {
     let folder = Folder::new();
     let port = free_port();
-    let server = Command::new("redis-server")
-        .args(["--save", "", "--bind", "127.0.0.1", "--requirepass", "open"])
-        .args(["--port", &port.to_string()])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("redis-server runs (Debian: apt-get install redis-server)");
-    let _server = Ending(server);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let options = ["--requirepass", "open", "--port", &port.to_string()];
+    let _server = Redis::start(port, &options);
     let write = |password: &str| {
         folder.write(
             "gateway.toml",

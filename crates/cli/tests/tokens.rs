@@ -8,11 +8,12 @@
 mod common;
 #[path = "common/endpoints.rs"]
 mod endpoints;
+#[path = "common/redis.rs"]
+mod redis;
 #[path = "common/server.rs"]
 mod server;
 
 use std::io::Write;
-use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use common::{Folder, SOAP11, envelope, key};
 use endpoints::Endpoint;
+use redis::Redis;
 use server::{Server, backend, free_port, post};
 
 const MODULE: &str = "/usr/lib/softhsm/libsofthsm2.so";
@@ -489,16 +491,6 @@ fn a_token_without_rsa_pss_is_no_token_of_tls() {
     assert_eq!(checked(&ec).0, Some(0));
 }
 
-/// A process that ends with its test.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
 #[test]
 fn a_shared_store_is_shown_a_certificate_whose_key_is_in_a_token() {
     let Some(folder) = folder_with_token() else {
@@ -513,19 +505,14 @@ fn a_shared_store_is_shown_a_certificate_whose_key_is_in_a_token() {
         .succeeds();
     let port = free_port();
     let file = |name: &str| folder.path(name).display().to_string();
-    let server = Command::new("redis-server")
-        .args(["--save", "", "--bind", "127.0.0.1", "--port", "0"])
-        .args(["--tls-port", &port.to_string()])
-        .args(["--tls-cert-file", &file("redis.cert.pem")])
-        .args(["--tls-key-file", &file("redis.key.pem")])
-        .args(["--tls-ca-cert-file", &authority])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("redis-server runs (Debian: apt-get install redis-server)");
-    let _server = Ending(server);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let options = [
+        ["--port", "0"],
+        ["--tls-port", &port.to_string()],
+        ["--tls-cert-file", &file("redis.cert.pem")],
+        ["--tls-key-file", &file("redis.key.pem")],
+        ["--tls-ca-cert-file", &authority],
+    ];
+    let _server = Redis::start(port, options.as_flattened());
     let checked = |tls: &str| {
         folder.write(
             "gateway.toml",
