@@ -77,18 +77,12 @@ fn tokens_by_value_by_name_and_from_a_token_service_are_measured_and_what_is_not
     let cold = told(run.text(), ("operation", "Echo"), "newcomer");
     assert!(cold["sign-encrypt-saml-issued"].is_ok(), "{cold:?}");
 
-    folder.write("lines.jsonl", run.text());
-    folder
-        .run("lab report lines.jsonl --markdown -o report.md")
-        .succeeds();
-    let report = folder.read("report.md");
-    for part in [
+    let parts = [
         "### Experiment 19: What do tokens cost by value, by reference, by name, and from a token service?",
         "sign-encrypt-saml-issued/Basic128GCM",
         "sign-encrypt-saml-reference-cold/Basic128GCM",
-    ] {
-        assert!(report.contains(part), "{part} is not in\n{report}");
-    }
+    ];
+    folder.reports(run.text(), &parts);
 }
 
 #[test]

@@ -69,6 +69,18 @@ impl Folder {
         ended(child.wait_with_output().expect("the program ends"))
     }
 
+    /// The report of the lines that a run of the lab told has these parts.
+    #[track_caller]
+    pub(crate) fn reports(&self, lines: &str, parts: &[&str]) {
+        self.write("lines.jsonl", lines);
+        self.run("lab report lines.jsonl --markdown -o report.md")
+            .succeeds();
+        let report = self.read("report.md");
+        for part in parts {
+            assert!(report.contains(part), "{part} is not in\n{report}");
+        }
+    }
+
     /// The program, to be started in this folder with further settings.
     pub(crate) fn command(&self) -> Command {
         command(self.0.root(), &[])
