@@ -119,6 +119,7 @@ pub use passed_on::PassedOn;
 pub use path::{ElementPath, PathError};
 pub use plan::{
     Assurance, Assured, InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey,
+    WrappedKeyUse,
 };
 pub use policy::{
     HeaderPolicy, Intermediary, MessageEncryption, MessageSignature, PartsPolicy, Policy,

@@ -524,11 +524,15 @@ impl Policy {
     }
 
     /// How messages name the certificate that session keys are wrapped to: the one of a symmetric
-    /// binding that signs, even if it encrypts nothing.
+    /// binding that signs, even if it encrypts nothing. The name of any other key says nothing of
+    /// it.
     pub(crate) fn unwrapping_reference(&self) -> Option<KeyReference> {
+        let is_wrapped =
+            |key: KeyBinding| matches!(key, KeyBinding::Certificate | KeyBinding::SessionKey);
         let signature = self.signature();
         let signature = signature.filter(|one| one.key == KeyBinding::SessionKey);
-        let encryption = || self.encryption().map(|one| one.reference);
+        let encryption = || self.encryption().filter(|one| is_wrapped(one.key));
+        let encryption = || encryption().map(|one| one.reference);
         signature.map(|one| one.reference).or_else(encryption)
     }
 

@@ -5,7 +5,7 @@
 //! The one rule: the key is known by its assertion alone. Whoever has the assertion without the key
 //! has nothing.
 
-use soapstone_crypto::{CryptoError, DataEncryption, SecretBytes, SymmetricKey};
+use soapstone_crypto::{CryptoError, DataEncryption, KeyTransport, SecretBytes, SymmetricKey};
 
 use crate::token::SamlVersion;
 
@@ -27,6 +27,11 @@ pub struct ProofKey {
 impl ProofKey {
     /// The fewest and the most bytes of one: those of AES-128, and those that no HMAC shortens.
     pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 16..=64;
+
+    /// The ways in which one comes. How long the key is, nobody says: no substitute of that length
+    /// could take the place of one whose padding is wrong, or which was agreed on.
+    pub(crate) const TRANSPORTS: [KeyTransport; 2] =
+        [KeyTransport::RsaOaepMgf1p, KeyTransport::RsaOaep];
 }
 
 /// The key that encrypts where none is derived: its first bytes, as many as the cipher wants.

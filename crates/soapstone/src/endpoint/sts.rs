@@ -16,7 +16,7 @@ use soapstone_trust::{
 };
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, ConfirmationMethod, KeyBinding,
-    KeyTransportMethod, Keys, Policy, SamlVersion,
+    KeyTransportMethod, Keys, Policy, SamlVersion, WrappedKeyUse,
 };
 
 use super::compiler::Compiler;
@@ -141,7 +141,7 @@ impl Compiler<'_> {
         let batch = config.batch.as_ref();
         rules.batch = batch.map_or(1, |most| usize::try_from(most.value).unwrap_or(1));
         rules.requestor_key_alone = config.requester_keys;
-        let key = keys.decrypting().next();
+        let key = keys.unwrapping(WrappedKeyUse::Secret).next();
         rules.decryption_key = key.map(|identity| identity.key().clone());
         rules.assertions = Some(Arc::new(AssertionRules {
             issuer: config.issuer.value.clone(),
@@ -540,12 +540,55 @@ impl Compiler<'_> {
 
 #[cfg(test)]
 mod tests {
+    use soapstone_testkit::Folder;
+    use soapstone_testkit::keys::{self, P256, RSA};
     use soapstone_wss::{
         Binding, EndorsingKey, EndorsingToken, KerberosForm, KerberosPolicy, Mechanism, Suite,
         SupportingToken, SymmetricBinding, SymmetricToken,
     };
 
     use super::*;
+    use crate::config::{Document, EndpointConfig, Surroundings};
+    use crate::endpoint::Service;
+
+    /// What requesters encrypt by itself comes by RSA-OAEP, whichever key of ours comes first.
+    #[test]
+    fn a_token_service_opens_secrets_with_a_key_of_rsa() {
+        let folder = Folder::with_keys(RSA, &["rsa"]);
+        folder.write_identity("curve", &keys::identity("CN=curve", P256));
+        let pair =
+            |name: &str| format!("key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\"");
+        let of = |name: &str| format!("{{ {} }}", pair(name));
+        let found = |decryption: &[&str]| {
+            let decryption: Vec<String> = decryption.iter().map(|name| of(name)).collect();
+            let text = format!(
+                "trust = {{ pinned = [\"rsa.cert.pem\"] }}\nsecurity = {{ mechanism = \"sign\" }}\nidentity = {{ {}, decryption = [{}] }}\n",
+                pair("rsa"),
+                decryption.join(", ")
+            );
+            let sts = format!(
+                "issuer = \"https://sts.example\"\nidentity = {}\nservices = [{{ address = \"https://books.example\" }}]\n",
+                of("rsa")
+            );
+            let file = folder.path("endpoint.toml");
+            let config = EndpointConfig::from_text(&text, &file, &|_| None);
+            let mut config = config.unwrap_or_else(|problems| panic!("{problems}"));
+            let surroundings = Surroundings {
+                file,
+                environment: &|_| None,
+            };
+            let document = Document::parse(&sts, surroundings);
+            config.sts = StsConfig::read(document.root());
+            let service = Service::from_config(&config);
+            let service = service.unwrap_or_else(|problems| panic!("{problems}"));
+            let rules = service.sts.as_ref().map(SecurityTokenService::rules);
+            let key = rules.and_then(|rules| rules.decryption_key.as_ref());
+            key.map(|key| key.kind())
+        };
+        assert_eq!(found(&["curve", "rsa"]), Some(RSA));
+        assert_eq!(found(&["rsa", "curve"]), Some(RSA));
+        assert_eq!(found(&["curve"]), None);
+    }
 
     /// Wherever it stands.
     #[test]

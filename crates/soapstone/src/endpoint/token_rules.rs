@@ -2,7 +2,7 @@
 //! from what its policy demands.
 
 use soapstone_trust::{ClientRules, ServiceRules, TrustVersion};
-use soapstone_wss::{ConversationVersion, Keys};
+use soapstone_wss::{ConversationVersion, Keys, WrappedKeyUse};
 
 use super::exchange_policy::TokenDemands;
 use crate::config::ConversationsConfig;
@@ -45,11 +45,38 @@ pub(super) fn token_rules(
     service.operations = demands.operations;
     service.issuer_key_alone = !demands.client_entropy;
     service.applies_to_required = demands.applies_to;
-    let key = keys
-        .decrypting()
-        .next()
-        .map(|identity| identity.key().clone());
+    let key = keys.unwrapping(WrappedKeyUse::Secret).next();
+    let key = key.map(|identity| identity.key().clone());
     service.decryption_key.clone_from(&key);
     client.decryption_key = key;
     (service, client)
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_testkit::keys::{P256, RSA, identity};
+
+    use super::*;
+
+    /// What either side encrypts by itself comes by RSA-OAEP, whichever key of ours comes first.
+    #[test]
+    fn secrets_are_opened_with_a_key_of_rsa() {
+        let (curve, rsa) = (identity("CN=curve", P256), identity("CN=rsa", RSA));
+        for (decryption, expected) in [
+            (vec![&curve, &rsa], Some(RSA)),
+            (vec![&rsa, &curve], Some(RSA)),
+            (vec![&curve], None),
+        ] {
+            let keys = Keys {
+                decryption: decryption.into_iter().cloned().collect(),
+                ..Keys::default()
+            };
+            let version = ConversationVersion::V13;
+            let (service, client) =
+                token_rules(None, version, TokenDemands::default(), None, &keys);
+            for found in [service.decryption_key, client.decryption_key] {
+                assert_eq!(found.map(|key| key.kind()), expected);
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::SymmetricKey;
+use soapstone_crypto::{Identity, SymmetricKey};
 use soapstone_xml::{Buffers, Element, NodeId};
 use soapstone_xmlsec::enc::{
     CipherData, ContentType, EncryptedData, EncryptedKey, EncryptionError, ReferenceList,
@@ -56,18 +56,23 @@ impl Opening<'_> {
             let listed = message.listed(wrapped.data_references.iter().map(String::as_str))?;
             message.expect_encryption(&listed)?;
         }
-        let key = self.wrapped_key(wrapped)?;
+        let plan = self.message.plan;
+        let key = self.wrapped_key(wrapped, &plan.unwrapping.sessions)?;
         self.keyring.wrapped.push(Arc::new(key));
         Ok(())
     }
 
-    /// The private key of ours that an `EncryptedKey` is for, and how it is used. Nothing is
+    /// The private key among `ours` that an `EncryptedKey` is for, and how it is used. Nothing is
     /// unwrapped.
-    pub(super) fn wrapped_key(&mut self, wrapped: EncryptedKey) -> Result<WrappedKey, Rejected> {
+    pub(super) fn wrapped_key(
+        &mut self,
+        wrapped: EncryptedKey,
+        ours: &[Arc<Identity>],
+    ) -> Result<WrappedKey, Rejected> {
         let (message, node) = (&self.message, wrapped.node);
         let (method, agreement) = message.key_method(&wrapped, &mut self.evidence)?;
         let locator = recipient_of(message.document(), &wrapped, agreement.as_ref())?;
-        let identity = message.decrypting(locator.as_ref(), method)?;
+        let identity = message.decrypting(ours, locator.as_ref(), method)?;
         self.observer
             .found(&message.envelope, || Event::WrappedKey {
                 node,

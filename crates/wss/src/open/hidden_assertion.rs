@@ -49,7 +49,8 @@ impl Opening<'_> {
             let names = allowed.iter().map(|one| one.short_name());
             return Err(not_allowed(AlgorithmUse::Data, method.uri(), names));
         }
-        let key = self.wrapped_key(assertion.key.clone())?;
+        let plan = self.message.plan;
+        let key = self.wrapped_key(assertion.key.clone(), &plan.unwrapping.assertions)?;
         self.keyring.hidden = Some(Hidden {
             assertion,
             key: Arc::new(key),

@@ -51,13 +51,11 @@ impl Opening<'_> {
                     .to_owned(),
             });
         }
-        // How long the key is, nobody says: no substitute of that length could take the place of
-        // one whose padding is wrong, or which was agreed on.
-        const ALLOWED: [KeyTransport; 2] = [KeyTransport::RsaOaepMgf1p, KeyTransport::RsaOaep];
+        let transports = ProofKey::TRANSPORTS;
         match wrapped.method {
-            KeyEncryption::Transport { algorithm, .. } if ALLOWED.contains(&algorithm) => {}
+            KeyEncryption::Transport { algorithm, .. } if transports.contains(&algorithm) => {}
             ref other => {
-                let allowed = ALLOWED.into_iter().map(KeyTransport::short_name);
+                let allowed = transports.into_iter().map(KeyTransport::short_name);
                 return Err(not_allowed(
                     AlgorithmUse::KeyTransport,
                     other.uri(),
@@ -65,7 +63,8 @@ impl Opening<'_> {
                 ));
             }
         }
-        let wrapped = self.wrapped_key(wrapped)?;
+        let plan = self.message.plan;
+        let wrapped = self.wrapped_key(wrapped, &plan.unwrapping.proof_keys)?;
         self.keyring.proof = Some(Proof {
             assertion: node,
             version,

@@ -11,7 +11,6 @@ use soapstone_xmlsec::enc::{EncryptedKey, KeyEncryption};
 use super::algorithms::not_allowed;
 use super::key_agreement::{Agreement, agreement};
 use super::message::Message;
-use crate::binding::KeyReference;
 use crate::evidence::{Evidence, KeyEvidence};
 use crate::key_locator::KeyLocator;
 use crate::rejected::{AlgorithmUse, Rejected};
@@ -116,10 +115,11 @@ impl Message<'_> {
         Ok((method, agreement))
     }
 
-    /// The key pair of ours that a session key is for: the one that is named, where one is, and
-    /// that can do what was done.
+    /// The key pair among `ours` that a wrapped key is for: the one that is named, where one is,
+    /// and that can do what was done.
     pub(super) fn decrypting(
         &self,
+        ours: &[Arc<Identity>],
         locator: Option<&KeyLocator>,
         method: KeyEvidence,
     ) -> Result<Arc<Identity>, Rejected> {
@@ -134,14 +134,8 @@ impl Message<'_> {
             (None, Some(locator)) => locator.names(own),
             (None, None) => true,
         };
-        let by_rsa = self.demands().decrypts_by_rsa;
-        let fits =
-            |key: KeyKind| method.fits(key) && (!by_rsa || KeyReference::RsaKeyValue.fits(key));
-        let found = self
-            .plan
-            .keys
-            .decrypting()
-            .find(|one| is_meant(one.certificate()) && fits(one.key().kind()));
+        let mut ours = ours.iter();
+        let found = ours.find(|one| is_meant(one.certificate()) && method.fits(one.key().kind()));
         found.cloned().ok_or_else(|| Rejected::KeyNotFound {
             reference: locator.map_or_else(|| method.unnamed(), ToString::to_string),
         })

@@ -96,8 +96,6 @@ pub(crate) struct Demands {
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
-    /// Whether our key that decrypts has to be of RSA (`sp:RsaKeyValue`).
-    pub(crate) decrypts_by_rsa: bool,
     /// Whether several signatures may prove the parts of a message.
     pub(crate) several_signatures: bool,
     /// The items of the header that are not read, by namespace and local name.
@@ -293,7 +291,6 @@ impl Demands {
             accepts_short_cipher_text: policy.risks_chosen_keys(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
-            decrypts_by_rsa: policy.unwrapping_reference() == Some(KeyReference::RsaKeyValue),
             several_signatures: policy.parts.several_signatures,
             ignored: header.ignored.clone(),
             retirements: policy.retirements.clone(),

@@ -13,6 +13,7 @@ mod order;
 mod parts;
 mod problem;
 mod protection;
+mod unwrapping;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub use self::keys::{KeyField, Keys, SharedKey};
 pub use self::problem::PlanProblem;
 use self::protection::Signers;
 pub(crate) use self::protection::{Encrypting, Endorser, Protection, Signing};
+pub(crate) use self::unwrapping::Unwrapping;
+pub use self::unwrapping::WrappedKeyUse;
 use crate::binding::{KeyBinding, KeyReference};
 use crate::derived_key_cache::DerivedKeyCache;
 use crate::digest_cache::DigestCache;
@@ -42,6 +45,8 @@ pub struct InboundPlan {
     /// What the policy demands, computed once.
     pub(crate) demands: Demands,
     pub(crate) keys: Keys,
+    /// Who of us unwraps the keys of messages.
+    pub(crate) unwrapping: Unwrapping,
     /// Signed elements that were digested before. It belongs to the plan, so that the partners of
     /// two plans never share one.
     pub(crate) known: Option<DigestCache<()>>,
@@ -87,20 +92,6 @@ fn name_key(reference: KeyReference, key: KeyKind, problems: &mut Vec<PlanProble
     }
 }
 
-/// Notes that none of our keys is of the kind that the policy names session keys by.
-fn name_decrypting_key(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) {
-    let Some(reference) = policy.unwrapping_reference() else {
-        return;
-    };
-    let mut kinds = keys.decrypting().map(|identity| identity.key().kind());
-    if let Some(first) = kinds.next()
-        && !reference.fits(first)
-        && !kinds.any(|kind| reference.fits(kind))
-    {
-        name_key(reference, first, problems);
-    }
-}
-
 /// Notes that `field` is needed where it is empty.
 fn need<T>(
     found: &Option<T>,
@@ -118,14 +109,14 @@ fn need<T>(
     }
 }
 
-/// Notes that the suite has no way to encrypt a session key to a certificate with a key of this
-/// kind.
-fn fit(policy: &Policy, key: KeyKind, field: KeyField, problems: &mut Vec<PlanProblem>) {
+/// Notes that the suite has no way to encrypt a session key to the peer's certificate, whose key is
+/// of this kind.
+fn fit_peer(policy: &Policy, key: KeyKind, problems: &mut Vec<PlanProblem>) {
     let suite = &policy.suite;
     let names_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();
     if !names_none && suite.wrapping(key).is_none() {
         problems.push(PlanProblem::RecipientDoesNotFit {
-            field,
+            field: KeyField::Peer,
             key,
             suite: suite.name.clone(),
         });
@@ -309,16 +300,8 @@ impl InboundPlan {
                 purpose,
                 &mut problems,
             );
-            name_decrypting_key(&policy, &keys, &mut problems);
-            for identity in keys.decrypting() {
-                fit(
-                    &policy,
-                    identity.key().kind(),
-                    KeyField::Identity,
-                    &mut problems,
-                );
-            }
         }
+        let unwrapping = Unwrapping::of(&policy, &keys, &mut problems);
         if policy
             .encryption()
             .is_some_and(|encryption| encryption.key == KeyBinding::Shared)
@@ -338,6 +321,7 @@ impl InboundPlan {
                 demands: Demands::of(&policy),
                 policy,
                 keys,
+                unwrapping,
                 known,
                 key_holders,
             },
@@ -360,9 +344,11 @@ impl InboundPlan {
         self.keys.may_wait()
     }
 
-    /// The private key that decrypts what is inside of messages and no part of their security.
+    /// The private key that unwraps secrets of WS-Trust, which are inside of messages and no part
+    /// of their security.
     pub fn decryption_key(&self) -> Option<&PrivateKey> {
-        self.keys.decrypting().next().map(|identity| identity.key())
+        let mut own = self.keys.unwrapping(WrappedKeyUse::Secret);
+        own.next().map(|identity| identity.key())
     }
 }
 
@@ -509,7 +495,7 @@ impl OutboundPlan {
         let wraps = policy.wraps_key() || policy.hides_assertion();
         if let Some(peer) = keys.peer.as_ref().filter(|_| wraps) {
             let kind = peer.public_key().kind();
-            fit(&policy, kind, KeyField::Peer, &mut problems);
+            fit_peer(&policy, kind, &mut problems);
         }
         if policy.introduces_certificate() {
             need(

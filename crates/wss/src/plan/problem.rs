@@ -51,6 +51,13 @@ pub enum PlanProblem {
         /// The suite's name.
         suite: String,
     },
+    /// No proof key of an assertion can be encrypted to our certificate.
+    ProofKeyDoesNotFit {
+        /// Kind of our key.
+        key: KeyKind,
+        /// The suite's name.
+        suite: String,
+    },
     /// A part that cannot be treated this way.
     Part {
         /// The part.
@@ -142,6 +149,10 @@ impl fmt::Display for PlanProblem {
                     "suite `{suite}` names no key transport and no key agreement for {whose}, whose key is {key}"
                 )
             }
+            Self::ProofKeyDoesNotFit { key, suite } => write!(
+                out,
+                "proof keys of assertions come by RSA-OAEP: they need a suite that names it, and an RSA key of ours; found suite `{suite}` and a key of kind {key}"
+            ),
             Self::Part { part, problem } => write!(out, "`{part}` {problem}"),
             Self::Attachments { problem } => write!(out, "attachments: {problem}"),
             Self::Reference { reference, problem } => {

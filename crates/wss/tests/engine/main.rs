@@ -35,4 +35,5 @@ mod securing_events;
 mod support;
 mod tls_endorsers;
 mod tunings;
+mod unwrapping;
 mod wrapped_derivations;
