@@ -315,12 +315,17 @@ impl Suite {
     /// How a session key gets to the holder of a certificate with a key of this kind: the first of
     /// the suite's ways that fits it; none, where none does.
     pub(crate) fn wrapping(&self, kind: KeyKind) -> Option<Wrapping<'_>> {
-        if let KeyKind::Rsa { .. } = kind {
-            return self.key_transport.first().map(Wrapping::Transport);
-        }
-        let mut agreements = self.key_agreement.iter();
-        let found = agreements.find(|one| one.algorithm.fits(kind));
-        found.map(Wrapping::Agreement)
+        self.wrappings(kind).next()
+    }
+
+    /// Each way in which a session key may get there.
+    pub(crate) fn wrappings(&self, kind: KeyKind) -> impl Iterator<Item = Wrapping<'_>> {
+        let is_rsa = matches!(kind, KeyKind::Rsa { .. });
+        let transports = self.key_transport.iter().filter(move |_| is_rsa);
+        let agreements = self.key_agreement.iter();
+        let agreements = agreements.filter(move |one| !is_rsa && one.algorithm.fits(kind));
+        let agreements = agreements.map(Wrapping::Agreement);
+        transports.map(Wrapping::Transport).chain(agreements)
     }
 
     /// Whether session keys are agreed on and never encrypted to an RSA key.

@@ -6,18 +6,20 @@
 //! The rule kept here: of several permitted algorithms and keys the weakest counts, and what is not
 //! certain is not assured.
 
-use soapstone_crypto::KeyTransport;
+use std::sync::Arc;
+
 use soapstone_crypto::key::KeyKind;
+use soapstone_crypto::{Identity, KeyTransport};
 
 use super::demands::{CertificateRole, Demands};
 use super::key_source::KeySource;
 use super::keys::Keys;
 use super::protection::{Protection, Signing};
+use super::unwrapping::Unwrapping;
 use super::{InboundPlan, OutboundPlan};
 use crate::binding::KeyBinding;
 use crate::part::Part;
-use crate::policy::Policy;
-use crate::suite::Suite;
+use crate::suite::{Suite, Wrapping};
 use crate::username::{PasswordKind, UsernamePolicy};
 
 /// One property that messages have.
@@ -73,7 +75,8 @@ impl OutboundPlan {
             endorsing,
             ..
         } = &self.protection;
-        let wrapped = recipient_strength(&self.keys);
+        let wrapped = recipient_strength(&self.keys, false);
+        let proof = peer_strength(&self.keys).unwrap_or(u16::MAX);
         let signing = |one: &Signing| {
             let own = one.signer.as_ref().map(|own| own.key().public_key().kind());
             let own = own.map_or(u16::MAX, KeyKind::strength);
@@ -85,6 +88,7 @@ impl OutboundPlan {
                 KeySource::Wrapped => wrapped,
                 KeySource::PrivateKey => own,
                 KeySource::Password => PASSWORD_STRENGTH,
+                KeySource::Assertion => proof,
                 _ => u16::MAX,
             };
             (
@@ -103,8 +107,9 @@ impl OutboundPlan {
         });
         let encryption = encryption.as_ref().map(|one| {
             let key = match one.key {
-                KeySource::Wrapped => wrapped,
+                KeySource::Wrapped => recipient_strength(&self.keys, one.recipient.is_of_request()),
                 KeySource::Password => PASSWORD_STRENGTH,
+                KeySource::Assertion => proof,
                 _ => u16::MAX,
             };
             Encryption {
@@ -127,7 +132,23 @@ impl OutboundPlan {
             // A fresh key that nobody is known by.
             proves_holder: false,
         })
-        .wrapped(&self.policy, 1)
+        .padded(self.pads_in_the_old_way())
+    }
+
+    /// Whether keys may be encrypted by RSA 1.5: by the first way that the suite has to their
+    /// recipient.
+    fn pads_in_the_old_way(&self) -> bool {
+        let policy = &self.policy;
+        if !policy.wraps_key() && !policy.hides_assertion() {
+            return false;
+        }
+        let encryption = self.protection.encryption.as_ref();
+        let answers = encryption.is_some_and(|one| one.recipient.is_of_request());
+        let peer = self.keys.peer.as_ref().map(|peer| peer.public_key().kind());
+        // Whoever signs a request may have a key of RSA.
+        let unknown = (answers || peer.is_none()).then_some(KeyKind::Rsa { bits: 0 });
+        let mut kinds = peer.into_iter().chain(unknown);
+        kinds.any(|kind| policy.suite.wrapping(kind).is_some_and(is_old_padding))
     }
 }
 
@@ -136,11 +157,14 @@ impl InboundPlan {
     pub fn assurance(&self) -> Assurance {
         let demands = &self.demands;
         let trusted = trusted_strength(&self.keys);
-        let wrapped = self
-            .keys
-            .decrypting()
-            .map(|own| own.certificate().public_key().kind().strength());
-        let wrapped = wrapped.min().unwrap_or(u16::MAX);
+        let Unwrapping {
+            sessions,
+            proof_keys,
+            ..
+        } = &self.unwrapping;
+        let wrapped = weakest_key(sessions).unwrap_or(0);
+        // That of an answer came with its request.
+        let proof = weakest_key(proof_keys).unwrap_or(u16::MAX);
         let suite = &demands.suite;
         let signature = demands.signature.as_ref().map(|one| {
             let source = one.key.source;
@@ -154,6 +178,7 @@ impl InboundPlan {
                 KeySource::PrivateKey => trusted,
                 KeySource::Wrapped => wrapped,
                 KeySource::Password => PASSWORD_STRENGTH,
+                KeySource::Assertion => proof,
                 _ => u16::MAX,
             };
             let names = permitted.iter().map(|one| one.short_name());
@@ -170,6 +195,7 @@ impl InboundPlan {
             let key = match one.key.source {
                 KeySource::Wrapped => wrapped,
                 KeySource::Password => PASSWORD_STRENGTH,
+                KeySource::Assertion => proof,
                 _ => u16::MAX,
             };
             Encryption {
@@ -189,7 +215,20 @@ impl InboundPlan {
             // The answer is under the key that only the holder of the private key can unwrap.
             proves_holder: true,
         })
-        .wrapped(&self.policy, usize::MAX)
+        .padded(self.pads_in_the_old_way())
+    }
+
+    /// Whether keys may come by RSA 1.5: by any way that the suite has to a key of ours that
+    /// unwraps them. Proof keys never do.
+    fn pads_in_the_old_way(&self) -> bool {
+        let suite = &self.demands.suite;
+        let Unwrapping {
+            sessions,
+            assertions,
+            ..
+        } = &self.unwrapping;
+        let mut own = sessions.iter().chain(assertions);
+        own.any(|own| suite.wrappings(own.key().kind()).any(is_old_padding))
     }
 }
 
@@ -217,13 +256,11 @@ struct Given<'p> {
 }
 
 impl Assurance {
-    /// The same, where session keys are encrypted by one of the first so many algorithms of the
-    /// suite. Only the weak one is told of.
-    fn wrapped(mut self, policy: &Policy, first: usize) -> Self {
-        let old = KeyTransport::Rsa15;
-        let mut transports = policy.suite.key_transport.iter().take(first);
-        if policy.wraps_key() && transports.any(|one| one.algorithm == old) {
-            self.algorithms.push(old.short_name());
+    /// The same, where keys may be encrypted by RSA 1.5. Of the ways that keys come, only this one
+    /// is told of.
+    fn padded(mut self, in_the_old_way: bool) -> Self {
+        if in_the_old_way {
+            self.algorithms.push(KeyTransport::Rsa15.short_name());
             self.algorithms.sort_unstable();
         }
         self
@@ -294,11 +331,32 @@ impl Assurance {
     }
 }
 
-/// The strength of the key that session keys are wrapped to.
-fn recipient_strength(keys: &Keys) -> u16 {
-    let peer = keys.peer.as_ref().map(|peer| peer.public_key().kind());
-    // Without one, the key of whoever signed the request is taken.
-    peer.map_or_else(|| trusted_strength(keys), KeyKind::strength)
+/// Whether a key that comes so is encrypted by RSA 1.5.
+fn is_old_padding(wrapping: Wrapping<'_>) -> bool {
+    matches!(wrapping, Wrapping::Transport(method) if method.algorithm == KeyTransport::Rsa15)
+}
+
+/// The strength of the weakest of these keys.
+fn weakest_key(own: &[Arc<Identity>]) -> Option<u16> {
+    let strength = |own: &Arc<Identity>| own.certificate().public_key().kind().strength();
+    own.iter().map(strength).min()
+}
+
+/// The strength of the peer's key.
+fn peer_strength(keys: &Keys) -> Option<u16> {
+    let peer = keys.peer.as_ref();
+    peer.map(|peer| peer.public_key().kind().strength())
+}
+
+/// The strength of the key that session keys are wrapped to: that of the peer, or of whoever signed
+/// the request that is answered.
+fn recipient_strength(keys: &Keys, answers: bool) -> u16 {
+    match peer_strength(keys) {
+        // Without trust, no certificate signs a request.
+        Some(peer) if !answers || keys.trust.is_none() => peer,
+        Some(peer) => peer.min(trusted_strength(keys)),
+        None => trusted_strength(keys),
+    }
 }
 
 /// The least strength of a certificate that is trusted.

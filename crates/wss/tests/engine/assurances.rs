@@ -1,8 +1,19 @@
 //! What compiled plans assure of messages, by preset and suite.
 
-use soapstone_wss::{Assurance, Assured, InboundPlan, Mechanism, OutboundPlan, Suite};
+use std::sync::Arc;
 
-use crate::support::{client_keys, service_keys};
+use soapstone_crypto::{Curve, Identity, KeyKind};
+use soapstone_wss::{
+    Assurance, Assured, InboundPlan, Keys, Mechanism, OutboundPlan, Policy, Recipient, SamlVersion,
+    Suite,
+};
+
+use crate::saml::hidden::hiding;
+use crate::saml::issuing::{by_connection, knowing_issuers};
+use crate::saml::proof::{by_proof, holding, proving, secret, service};
+use crate::support::{
+    Adjust as _, PARTIES, client_keys, identity, policy, service_keys, suite, with,
+};
 
 /// Of a request on both sides: authentication, integrity, confidentiality, freshness and
 /// non-repudiation, in bits.
@@ -124,4 +135,108 @@ fn the_old_padding_of_session_keys_is_told_of() {
     }
     // Nothing is encrypted there.
     assert_eq!(told(Mechanism::Sign, "Basic256Rsa15"), [false; 2]);
+}
+
+/// An assertion in cipher text of its own comes by the same ways, where nothing else is encrypted.
+#[test]
+fn the_old_padding_of_an_assertions_key_is_told_of() {
+    for (name, is_told) in [("Basic256Rsa15", true), ("Basic256Sha256", false)] {
+        let policy = with(&hiding(&by_connection()), |policy| {
+            policy.suite = suite(name);
+        });
+        let leaving = OutboundPlan::compile(policy.clone(), client_keys()).unwrap();
+        let arriving = InboundPlan::compile(policy, knowing_issuers()).unwrap();
+        for found in [leaving.assurance(), arriving.assurance()] {
+            assert_eq!(found.algorithms.contains(&"rsa-1_5"), is_told, "{name}");
+        }
+    }
+}
+
+/// A suite with both ways encrypts session keys to keys of either kind.
+fn both_ways(transport: &str) -> Policy {
+    with(&policy(Mechanism::Encrypt, "Basic256GCM"), |policy| {
+        policy.suite.key_transport = suite(transport).key_transport;
+        policy.suite.key_agreement = suite("Basic128GCMEcdhEs").key_agreement;
+    })
+}
+
+fn curve() -> Arc<Identity> {
+    identity("CN=curve", KeyKind::Ec(Curve::P256))
+}
+
+/// No session key is encrypted to a key of a curve by it.
+#[test]
+fn the_old_padding_is_told_of_where_a_key_is_of_rsa() {
+    let policy = both_ways("Basic256Rsa15");
+    let (curve, rsa) = (curve(), Arc::clone(&PARTIES.service));
+    let leaving = |peer: Option<&Identity>, recipient| {
+        let mut policy = policy.clone();
+        policy.set_recipient(recipient);
+        let keys = Keys {
+            peer: peer.map(|peer| peer.certificate().clone()),
+            ..client_keys()
+        };
+        let plan = OutboundPlan::compile(policy, keys).unwrap();
+        plan.assurance().algorithms.contains(&"rsa-1_5")
+    };
+    assert!(leaving(Some(&rsa), Recipient::Peer));
+    assert!(!leaving(Some(&curve), Recipient::Peer));
+    // Whoever signs a request has a key of either kind.
+    assert!(leaving(None, Recipient::Requester));
+    assert!(leaving(Some(&curve), Recipient::Requester));
+    let arriving = |own: &[&Arc<Identity>]| {
+        let keys = Keys {
+            decryption: own.iter().map(|one| Arc::clone(one)).collect(),
+            ..service_keys()
+        };
+        let plan = InboundPlan::compile(policy.clone(), keys).unwrap();
+        plan.assurance().algorithms.contains(&"rsa-1_5")
+    };
+    assert!(arriving(&[&curve, &rsa]));
+    assert!(!arriving(&[&curve]));
+}
+
+/// A key of ours that no session key comes to weakens none.
+#[test]
+fn the_weakest_key_counts_of_those_that_unwrap() {
+    let confidential = |assurance: Assurance| assurance.confidentiality.map(|found| found.bits);
+    let (curve, rsa) = (curve(), Arc::clone(&PARTIES.service));
+    let arriving = |policy: &Policy| {
+        let keys = Keys {
+            decryption: vec![Arc::clone(&curve), Arc::clone(&rsa)],
+            ..service_keys()
+        };
+        let plan = InboundPlan::compile(policy.clone(), keys).unwrap();
+        confidential(plan.assurance())
+    };
+    let both = both_ways("Basic256GCM");
+    assert_eq!(arriving(&both), Some(112));
+    let agreeing = with(&both, |policy| policy.suite.key_transport.clear());
+    assert_eq!(arriving(&agreeing), Some(128));
+    // Answers go to whoever signed the request, before they go to the configured peer.
+    let leaving = |recipient| {
+        let mut policy = both.clone();
+        policy.set_recipient(recipient);
+        let keys = Keys {
+            peer: Some(curve.certificate().clone()),
+            ..service_keys()
+        };
+        confidential(OutboundPlan::compile(policy, keys).unwrap().assurance())
+    };
+    assert_eq!(leaving(Recipient::Peer), Some(128));
+    assert_eq!(leaving(Recipient::Requester), Some(112));
+}
+
+/// Whoever breaks our key has the proof key that the issuer encrypted to it.
+#[test]
+fn a_proof_key_is_as_strong_as_the_key_that_unwraps_it() {
+    let policy = by_proof(Mechanism::SignEncrypt, true, None);
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    let leaving = OutboundPlan::compile(policy.clone(), holding(&assertion, &secret(7))).unwrap();
+    let arriving = InboundPlan::compile(policy, service()).unwrap();
+    for found in [leaving.assurance(), arriving.assurance()] {
+        let [authentication, integrity, confidentiality, ..] = bits(&found);
+        let found = [authentication, integrity, confidentiality];
+        assert_eq!(found, [Some(112); 3]);
+    }
 }
