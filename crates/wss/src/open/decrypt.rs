@@ -186,8 +186,11 @@ impl Opening<'_> {
         let limit = demands.limits.references;
         let element = message.element(node);
         let list = ReferenceList::parse(element, limit);
-        if let Ok(list) = &list {
-            self.budget.references(list.data.len())?;
+        match &list {
+            Ok(list) => self.budget.references(list.data.len())?,
+            // Nothing that is deciphered before its turn makes it shorter.
+            Err(error @ EncryptionError::TooMany { .. }) => return Err(error.clone().into()),
+            Err(_) => {}
         }
         if demands.encryption.is_none() {
             let list = list?;

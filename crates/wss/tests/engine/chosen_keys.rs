@@ -12,6 +12,7 @@ use soapstone_wss::{
     Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError,
 };
 use soapstone_xml::Buffers;
+use soapstone_xmlsec::enc::EncryptionError;
 
 use crate::conversations::{bound, derived, text};
 use crate::derivations::{cut, encrypted_key, id};
@@ -472,8 +473,13 @@ fn what_all_lists_mean_is_counted_before_any_of_it_is_looked_at() {
         limit,
     };
     assert_eq!(told_to_peer(&policy, &lists(3)), refused);
-    // One that is longer than all may be is refused as it is read.
-    let long = message.replace(list, &list.replace(one, &one.repeat(limit + 1)));
-    let told = told_to_peer(&policy, &long);
-    assert!(!matches!(told, Rejected::AfterDecryption(_)), "{told}");
+    // One that is longer than all may be is refused as it is read, and not in its turn: the list
+    // in front of it deciphers.
+    let long = list.replace(one, &one.repeat(limit + 1));
+    let behind = message.replace(list, &format!("{list}{long}"));
+    let what = "xenc:DataReference";
+    let refused = Rejected::from(EncryptionError::TooMany { what, limit });
+    for over_long in [behind, message.replace(list, &long)] {
+        assert_eq!(told_to_peer(&policy, &over_long), refused);
+    }
 }
