@@ -23,8 +23,8 @@ pub(super) struct Changes {
     pub(super) postponed: Vec<Postponed>,
     /// The ids of `EncryptedData`, in the order in which they were made.
     pub(super) data_ids: Vec<String>,
-    /// Whether some cipher text is short.
-    pub(super) has_short_cipher_text: bool,
+    /// The ids of `EncryptedData` whose cipher text is short.
+    pub(super) short: Vec<String>,
     /// What of the source is enciphered, each with the id of its `EncryptedData`.
     pub(super) enciphered: Vec<(Range<usize>, String)>,
     /// Parts of which something can no more be seen, with the ids of the `EncryptedData` that it

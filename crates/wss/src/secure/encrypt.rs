@@ -5,8 +5,10 @@
 //! more, and goes from there as base64 to the place where it stays. Only one that has changes
 //! inside is copied first.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use soapstone_crypto::SymmetricKey;
 use soapstone_crypto::cipher::seal_apart;
 use soapstone_xml::{Buffers, NodeId};
@@ -21,6 +23,7 @@ use super::references;
 use super::scope::{Scope, free_prefix};
 use super::securing::Securing;
 use super::shown::name_of;
+use super::to_sign::ToSign;
 use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, content, is_self_closing, range};
 use crate::inclusive_prefixes::InclusivePrefixes;
@@ -73,7 +76,7 @@ impl Securing<'_> {
                 let inner = self.take_within(&plain, source, buffers)?;
                 let postpones = inner.is_empty();
                 let data = if postpones {
-                    self.note_length(&kind, plain.len())?;
+                    self.note_length(&kind, &name, plain.len())?;
                     self.frame(&kind, &name)?
                 } else {
                     let length = plain.len().saturating_add_signed(inner.growth());
@@ -253,24 +256,52 @@ impl Securing<'_> {
         let session = self.keys.session()?;
         let cipher = session.seal(length, buffers, &mut self.supply, plaintext)?;
         self.mark_cipher_text(&[&cipher]);
-        self.note_length(kind, length)?;
+        self.note_length(kind, name, length)?;
         Ok(Replacement {
             cipher: Cipher::Octets(cipher),
             ..self.frame(kind, name)?
         })
     }
 
-    /// Notes whether the cipher text of a plaintext with this length in bytes is short. Refuses
-    /// what would leave without its key signed, once that has ended.
-    fn note_length(&mut self, kind: &ContentType, length: usize) -> Result<(), SecureError> {
+    /// Notes whether the cipher text of a plaintext with this length in bytes is short.
+    fn note_length(
+        &mut self,
+        kind: &ContentType,
+        name: &str,
+        length: usize,
+    ) -> Result<(), SecureError> {
         let algorithm = self.keys.session()?.algorithm;
-        let bytes = algorithm.ciphertext_length(length);
-        let is_short = bytes < least_bytes(algorithm, kind);
-        if is_short && self.message.protection().leaves_keys_unsigned {
-            self.message.check_retirement(SHORT_CIPHER_TEXT)?;
+        if algorithm.ciphertext_length(length) < least_bytes(algorithm, kind) {
+            self.changes.short.push(self.message.named(name));
         }
-        self.changes.has_short_cipher_text |= is_short;
         Ok(())
+    }
+
+    /// Refuses short cipher text that is to be signed without its key, once that has ended. What no
+    /// signature covers says nothing that another key could change.
+    pub(super) fn refuse_unsigned_keys(
+        &self,
+        envelope: &Envelope,
+        signed: &[ToSign<'_>],
+    ) -> Result<(), SecureError> {
+        let short = &self.changes.short;
+        if short.is_empty() || !self.message.protection().leaves_keys_unsigned {
+            return Ok(());
+        }
+        let signed: HashSet<NodeId, RandomState> = signed.iter().map(|one| one.node).collect();
+        let is_signed = |id: &String| {
+            // Cipher text that stands elsewhere is in other cipher text, or in the header.
+            let Ok(Some(data)) = envelope.document.by_id(id) else {
+                return true;
+            };
+            let data = envelope.document.element(data);
+            let mut around = std::iter::once(data).chain(data.ancestors());
+            around.any(|holder| signed.contains(&holder.id()))
+        };
+        match short.iter().any(is_signed) {
+            true => self.message.check_retirement(SHORT_CIPHER_TEXT),
+            false => Ok(()),
+        }
     }
 
     /// An `EncryptedData` without its cipher text.
@@ -326,7 +357,7 @@ impl Securing<'_> {
 
     /// Whether the signature covers the keys of cipher text as well.
     pub(super) fn signs_keys(&self) -> bool {
-        self.message.protection().binds_keys && self.changes.has_short_cipher_text
+        self.message.protection().binds_keys && !self.changes.short.is_empty()
     }
 
     /// Writes the key of the cipher text so far, where the signature that comes is to cover it.

@@ -71,6 +71,7 @@ impl Securing<'_> {
         let Some(signing) = &plan.protection.signature else {
             return Ok(());
         };
+        self.refuse_unsigned_keys(envelope, elements)?;
         let mut signed = Vec::with_capacity(signing.parts.len() + elements.len());
         let wanted = &plan.protection.inclusive_prefixes;
         let lists = PrefixLists::of(wanted, &self.pieces.declarations, envelope)?;

@@ -7,9 +7,9 @@ use soapstone_crypto::{
     DataEncryption, KeyTransport, OaepParameters, SignatureAlgorithm, SymmetricKey, base64,
 };
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, Extent, FaultCode,
-    Intermediary, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
-    Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError,
+    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingToken, Extent,
+    FaultCode, Intermediary, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing,
+    Part, Policy, Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError,
 };
 use soapstone_xml::Buffers;
 use soapstone_xmlsec::enc::EncryptionError;
@@ -453,6 +453,57 @@ fn nothing_short_leaves_without_its_key_signed_once_that_has_ended() {
     // What is long enough leaves, and what has its key signed.
     secure(&unsigned, &saying(&element(64)));
     open(&policy, &secure(&ended(&policy), &saying("<a/>"))).unwrap();
+}
+
+/// What no signature covers is as good under any key: it has no end.
+#[test]
+fn what_no_signature_covers_leaves_as_short_as_it_is() {
+    let since = now() - std::time::Duration::from_secs(60 * 60);
+    let encrypting = |signed: &[Part]| {
+        with(&lax(&strict("Basic256")), |policy| {
+            policy.parts.encrypted = vec![EncryptedPart {
+                part: header("To"),
+                extent: Extent::Content,
+            }];
+            policy.parts.signed.extend(signed.iter().cloned());
+            policy.retirements.push(Retirement {
+                algorithm: SHORT_CIPHER_TEXT.to_owned(),
+                from: since,
+            });
+        })
+    };
+    let sent = |policy: &Policy| {
+        let plan = OutboundPlan::compile(policy.clone(), client_keys()).unwrap();
+        plan.secure(
+            envelope(PLAIN),
+            Outgoing::default(),
+            now(),
+            &mut Buffers::default(),
+        )
+    };
+    let unsigned = encrypting(&[]);
+    open(&unsigned, &text(&sent(&unsigned).unwrap())).unwrap();
+    let algorithm = SHORT_CIPHER_TEXT;
+    let ended = SecureError::AlgorithmRetired { algorithm, since };
+    // It is signed itself, with what is around it, or by an endorsing signature alone.
+    let inside = ElementPath::parse("//e:text", |_| Some("urn:echo".to_owned())).unwrap();
+    let inside = with(&unsigned, |policy| {
+        policy.parts.encrypted[0].part = Part::Path(inside);
+    });
+    let endorsed = with(&unsigned, |policy| {
+        policy.endorse_by(vec![EndorsingToken {
+            parts: vec![header("To")],
+            ..EndorsingToken::by_certificate(KeyReference::Direct)
+        }]);
+    });
+    // In cipher text that is long, and is what the signature covers.
+    let nested = with(&inside, |policy| {
+        let body = EncryptedPart::customary(Part::Body);
+        policy.parts.encrypted.push(body);
+    });
+    for signed in [encrypting(&[header("To")]), inside, nested, endorsed] {
+        assert_eq!(sent(&signed).unwrap_err(), ended);
+    }
 }
 
 /// Everybody can write lists, and they are read before a signature is known to be right.
