@@ -5,13 +5,14 @@
 //! clear is refused before a key deciphers anything. What cipher text brought, or a signature that
 //! it hid, is refused in the end, as if deciphering had failed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use soapstone_xml::NodeId;
 use soapstone_xmlsec::enc::{EncryptedData, ReferenceList};
 
 use super::authentic::Proven;
+use super::cipher_text::KeyedData;
 use super::opening::Opening;
 use crate::envelope::expanded_name;
 use crate::evidence::CipherKey;
@@ -34,15 +35,22 @@ impl Opening<'_> {
         // All lists were counted as they were read. An explanation goes on after too many.
         self.budget.references(0)?;
         let mut listed = self.listed_in_the_clear();
-        listed.retain(|data| self.is_short(data));
+        listed.retain(|one| self.is_short(&one.data));
         self.judge_keys(&listed)
     }
 
     /// Notes short cipher text that is about to be deciphered.
     pub(super) fn note_short_cipher_text(&mut self, data: &EncryptedData, key: CipherKey) {
-        let is_of_message = matches!(key, CipherKey::Session(_));
-        if self.message.demands().lets_choose_keys && is_of_message && self.is_short(data) {
-            self.short_cipher_text.push(data.clone());
+        // Other keys are chosen by no message.
+        let CipherKey::Session(key) = key else {
+            return;
+        };
+        if self.message.demands().lets_choose_keys && self.is_short(data) {
+            self.short_cipher_text.push(KeyedData {
+                data: data.clone(),
+                keys: vec![key],
+                names_key: false,
+            });
         }
     }
 
@@ -53,26 +61,46 @@ impl Opening<'_> {
     }
 
     /// The cipher text that the header lists, as far as it is there already, each once.
-    fn listed_in_the_clear(&self) -> Vec<EncryptedData> {
+    fn listed_in_the_clear(&self) -> Vec<KeyedData> {
         let message = &self.message;
         let limit = message.demands().limits.references;
-        let keys = self.keyring.wrapped.iter();
-        let of_keys = keys.flat_map(|key| key.wrapped.data_references.iter().cloned());
+        // By reference, with the key whose list has it.
+        let mut references: HashMap<String, Vec<Option<NodeId>>, RandomState> = HashMap::default();
+        for key in &self.keyring.wrapped {
+            for uri in &key.wrapped.data_references {
+                let lists = references.entry(uri.clone()).or_default();
+                lists.push(Some(key.wrapped.node));
+            }
+        }
         let items = self.items.iter();
-        let lists = items.filter(|item| item.kind == ItemKind::ReferenceList);
-        let of_lists = lists.filter_map(|item| {
-            let list = ReferenceList::parse(message.element(item.node), limit).ok()?;
-            Some(list.data)
+        for item in items.filter(|item| item.kind == ItemKind::ReferenceList) {
+            // What is wrong with a list is said in its turn.
+            if let Ok(list) = ReferenceList::parse(message.element(item.node), limit) {
+                for uri in list.data {
+                    references.entry(uri).or_default().push(None);
+                }
+            }
+        }
+        // What is wrong with a reference is said in its turn, too.
+        let data = references.into_iter().filter_map(|(uri, lists)| {
+            let data = message.encrypted_data(&uri).ok().flatten()?;
+            Some(KeyedData {
+                data,
+                names_key: lists.contains(&None),
+                keys: lists.into_iter().flatten().collect(),
+            })
         });
-        let uris: HashSet<String, RandomState> = of_keys.chain(of_lists.flatten()).collect();
-        // What is wrong with a reference is said in its turn.
-        let data = uris
-            .iter()
-            .filter_map(|uri| message.encrypted_data(uri).ok().flatten());
-        let mut listed: Vec<EncryptedData> = data.collect();
+        let mut listed: Vec<KeyedData> = data.collect();
         // One may have several ids.
-        listed.sort_by_key(|data| data.node);
-        listed.dedup_by_key(|data| data.node);
+        listed.sort_by_key(|one| one.data.node);
+        listed.dedup_by(|next, one| {
+            let is_same = next.data.node == one.data.node;
+            if is_same {
+                one.keys.append(&mut next.keys);
+                one.names_key |= next.names_key;
+            }
+            is_same
+        });
         listed
     }
 
@@ -83,13 +111,13 @@ impl Opening<'_> {
     }
 
     /// Refuses, or notes, what a signature covers as cipher text, and without the key.
-    fn judge_keys(&mut self, short: &[EncryptedData]) -> Result<(), Rejected> {
+    fn judge_keys(&mut self, short: &[KeyedData]) -> Result<(), Rejected> {
         if short.is_empty() {
             return Ok(());
         }
         let signed = self.signed_nodes();
-        let mut unbound = short.iter().filter(|data| !self.binds_key(&signed, data));
-        let Some(data) = unbound.next() else {
+        let mut unbound = short.iter().filter(|one| !self.binds_key(&signed, one));
+        let Some(KeyedData { data, .. }) = unbound.next() else {
             return Ok(());
         };
         if self.message.demands().accepts_short_cipher_text {
@@ -103,9 +131,18 @@ impl Opening<'_> {
         })
     }
 
-    /// Whether every signature over the cipher text is over the keys as well: all that the header
-    /// has, and what says how another one is derived from them.
-    fn binds_key(&self, signed: &[Nodes], data: &EncryptedData) -> bool {
+    /// Whether every signature over the cipher text is over the key as well: over each that may
+    /// decipher it, and over what says how another one is derived from that. Keys beside these
+    /// decipher something else, or nothing.
+    fn binds_key(
+        &self,
+        signed: &[Nodes],
+        KeyedData {
+            data,
+            keys,
+            names_key,
+        }: &KeyedData,
+    ) -> bool {
         let document = self.message.document();
         let covers = |nodes: &Nodes, node: NodeId| {
             let mut holders = self.plaintext.holders(document, node);
@@ -115,10 +152,36 @@ impl Opening<'_> {
         let Some(first) = over_data.next() else {
             return true;
         };
-        let wrapped = self.keyring.wrapped.iter().map(|key| key.wrapped.node);
-        let keys: Vec<NodeId> = wrapped.chain(self.derivation_of(data)).collect();
+        let derivation = self.derivation_of(data);
+        let mut keys: Vec<NodeId> = keys.iter().copied().chain(derivation).collect();
+        if *names_key {
+            keys.extend(self.named_keys(data, derivation));
+        }
         let mut over_data = std::iter::once(first).chain(over_data);
         over_data.all(|nodes| keys.iter().all(|key| covers(nodes, *key)))
+    }
+
+    /// The `EncryptedKey`s that cipher text names, or the token by which its key is derived. One
+    /// name may mean several: those with the same cipher text.
+    fn named_keys(&self, data: &EncryptedData, derivation: Option<NodeId>) -> Vec<NodeId> {
+        let message = &self.message;
+        let locator = match derivation {
+            Some(token) => {
+                token::derived_from(message.element(token)).and_then(KeyLocator::read_reference)
+            }
+            None => match data.key_info {
+                Some(info) => KeyLocator::read(message.element(info)),
+                None => return Vec::new(),
+            },
+        };
+        // One that names no key of the header deciphers nothing.
+        let wrapped = self.keyring.wrapped.iter();
+        let named = wrapped.filter(|key| match &locator {
+            Ok(KeyLocator::Token(id)) => message.named(id) == Some(key.wrapped.node),
+            Ok(KeyLocator::EncryptedKeySha1(sha1)) => key.sha1.as_slice() == sha1.as_slice(),
+            _ => false,
+        });
+        named.map(|key| key.wrapped.node).collect()
     }
 
     /// The token that says how the key of cipher text is derived. A derivation without a token is

@@ -1,5 +1,6 @@
 //! The cipher text that a message lists, read with the algorithms of the plan.
 
+use soapstone_xml::NodeId;
 use soapstone_xmlsec::enc::EncryptedData;
 
 use super::algorithms::not_allowed;
@@ -15,6 +16,15 @@ pub(super) struct Listed<'l> {
     /// References to what the document does not have, or not yet: cipher text inside of other
     /// cipher text.
     pub(super) hidden: Vec<&'l str>,
+}
+
+/// Cipher text, and which keys of the header decipher it.
+pub(super) struct KeyedData {
+    pub(super) data: EncryptedData,
+    /// The `EncryptedKey`s that list it, or the one that it was deciphered with.
+    pub(super) keys: Vec<NodeId>,
+    /// Whether a list apart from the keys has it, so that its own `ds:KeyInfo` names the key.
+    pub(super) names_key: bool,
 }
 
 impl Message<'_> {

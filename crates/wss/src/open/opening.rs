@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
-use soapstone_xmlsec::enc::EncryptedData;
 
 use super::attachments::Attachments;
 use super::authentic::Authentic;
 use super::budget::Budget;
+use super::cipher_text::KeyedData;
 use super::keyring::Keyring;
 use super::message::Message;
 use super::plaintext::Plaintext;
@@ -36,7 +36,7 @@ pub(super) struct Opening<'p> {
     pub(super) authentic: Vec<Authentic>,
     pub(super) plaintext: Plaintext,
     /// Short cipher text that was deciphered with a session key of this message.
-    pub(super) short_cipher_text: Vec<EncryptedData>,
+    pub(super) short_cipher_text: Vec<KeyedData>,
     /// Boxed, as it is handed on from step to step.
     pub(super) evidence: Box<Evidence>,
     pub(super) replay: ReplayKeys,

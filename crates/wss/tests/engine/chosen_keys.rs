@@ -4,12 +4,13 @@
 //! refused, and our own signatures cover the key.
 
 use soapstone_crypto::{
-    DataEncryption, KeyTransport, OaepParameters, SignatureAlgorithm, SymmetricKey, base64,
+    DataEncryption, DigestAlgorithm, KeyTransport, OaepParameters, SignatureAlgorithm,
+    SymmetricKey, base64,
 };
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingToken, Extent,
     FaultCode, Intermediary, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing,
-    Part, Policy, Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError,
+    Part, Policy, Recipient, Rejected, Retirement, SHORT_CIPHER_TEXT, SecureError, names,
 };
 use soapstone_xml::Buffers;
 use soapstone_xmlsec::enc::EncryptionError;
@@ -303,11 +304,21 @@ fn a_key_that_was_agreed_on_is_as_anybodys_as_one_that_was_encrypted() {
 /// A message whose sender does not sign the element with this id, signed anew.
 fn signed_without(message: &str, id: &str) -> String {
     let info = cut(message, "<ds:SignedInfo", "</ds:SignedInfo>");
+    let changed = info.replace(&reference_to(info, id), "");
+    signed_anew(message, &changed)
+}
+
+/// The reference of a signature to the element with this id.
+fn reference_to(info: &str, id: &str) -> String {
     let mut references = info.split("<ds:Reference ");
-    let left_out = references.find(|one| one.contains(&format!("URI=\"#{id}\"")));
-    let left_out = format!("<ds:Reference {}", left_out.expect("it is signed"));
-    let left_out = cut(&left_out, "<ds:Reference ", "</ds:Reference>");
-    let changed = info.replace(left_out, "");
+    let found = references.find(|one| one.contains(&format!("URI=\"#{id}\"")));
+    let found = format!("<ds:Reference {}", found.expect("it is signed"));
+    cut(&found, "<ds:Reference ", "</ds:Reference>").to_owned()
+}
+
+/// The message with another `SignedInfo`, as its sender signs it.
+fn signed_anew(message: &str, changed: &str) -> String {
+    let info = cut(message, "<ds:SignedInfo", "</ds:SignedInfo>");
     let content = &changed[changed.find('>').unwrap() + 1..];
     let dsig = "http://www.w3.org/2000/09/xmldsig#";
     let octets = format!("<ds:SignedInfo xmlns:ds=\"{dsig}\">{content}");
@@ -316,7 +327,7 @@ fn signed_without(message: &str, id: &str) -> String {
     let value = base64::encode(&value.unwrap());
     let former = cut(message, "<ds:SignatureValue>", "</ds:SignatureValue>");
     let value = format!("<ds:SignatureValue>{value}</ds:SignatureValue>");
-    message.replace(info, &changed).replace(former, &value)
+    message.replace(info, changed).replace(former, &value)
 }
 
 /// WS-SecureConversation 1.4, 7.1: the token says which of many keys it is that comes of one.
@@ -341,17 +352,79 @@ fn a_derivation_is_signed_as_its_key_is() {
     }
 }
 
-/// A second key in the header, which no signature covers, may be meant by what is derived or named.
+/// Anybody puts a key beside the sender's. It is none of the cipher text's that it does not
+/// decipher.
 #[test]
-fn every_key_of_the_header_is_signed_beside_short_cipher_text() {
+fn a_key_that_deciphers_nothing_need_not_be_signed() {
+    let plain = saying("<a/>");
+    let derived = with(&strict("Basic256"), |policy| {
+        policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
+    });
+    for policy in [strict("Basic256"), derived] {
+        let message = secure(&policy, &plain);
+        let other = secure(&strict("Basic256"), &plain);
+        let other = encrypted_key(&other);
+        let list = cut(other, "<xenc:ReferenceList", "</xenc:ReferenceList>");
+        let other = other.replace(list, "");
+        let two = message.replacen("<ds:Signature ", &format!("{other}<ds:Signature "), 1);
+        let opened = open(&policy, &two).unwrap();
+        assert!(forwarded(&opened).contains("<a"));
+        assert!(!opened.evidence().weak.contains(&SHORT_CIPHER_TEXT));
+    }
+}
+
+/// Each of them may be the one that deciphers.
+#[test]
+fn every_key_that_lists_short_cipher_text_is_signed() {
     let policy = strict("Basic256");
     let message = secure(&policy, &saying("<a/>"));
-    let other = secure(&policy, &saying("<a/>"));
+    let key = encrypted_key(&message);
+    let (other, own) = (secure(&policy, &saying("<a/>")), id(key));
     let other = encrypted_key(&other);
-    let list = cut(other, "<xenc:ReferenceList", "</xenc:ReferenceList>");
-    let other = other.replace(list, "");
-    let two = message.replacen("<ds:Signature ", &format!("{other}<ds:Signature "), 1);
-    assert_eq!(told_to_peer(&policy, &two), short(BODY, 96));
+    assert!(key.contains(own));
+    let list = |key: &str| cut(key, "<xenc:ReferenceList", "</xenc:ReferenceList>").to_owned();
+    let listing = other.replace(&list(other), &list(key));
+    let (before, behind) = (format!("{listing}{key}"), format!("{key}{listing}"));
+    for both in [before, behind] {
+        let two = message.replace(key, &both);
+        assert_eq!(told_to_peer(&policy, &two), short(BODY, 96));
+    }
+}
+
+/// The SHA-1 of a wrapped key is a name that anybody can give to another one.
+#[test]
+fn a_name_that_two_keys_have_is_that_of_either() {
+    let mut policy = strict("Basic256");
+    policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
+    let message = secure(&policy, &saying("<a/>"));
+    let key = encrypted_key(&message);
+    let value = cut(key, "<xenc:CipherValue>", "</xenc:CipherValue>");
+    let value = &value["<xenc:CipherValue>".len()..value.len() - "</xenc:CipherValue>".len()];
+    let sha1 = |octets: &[u8]| {
+        let digest = soapstone_crypto::digest(DigestAlgorithm::Sha1, octets);
+        base64::encode(digest.unwrap().as_ref())
+    };
+    let mut wrapped = Vec::new();
+    base64::decode(value.as_bytes(), &mut wrapped).unwrap();
+    let name = sha1(&wrapped);
+    let name = format!(
+        "<wsse:KeyIdentifier EncodingType=\"{}\" ValueType=\"{}\">{name}</wsse:KeyIdentifier>",
+        names::BASE64_BINARY,
+        names::ENCRYPTED_KEY_SHA1
+    );
+    let token = cut(&message, "<wsc:DerivedKeyToken", "</wsc:DerivedKeyToken>");
+    let naming = token.replace(cut(token, "<wsse:Reference", "</wsse:Reference>"), &name);
+    let info = cut(&message, "<ds:SignedInfo", "</ds:SignedInfo>");
+    let reference = reference_to(info, id(token));
+    let changed = reference.replace(&sha1(token.as_bytes()), &sha1(naming.as_bytes()));
+    let info = info.replace(&reference, &changed);
+    let message = signed_anew(&message, &info).replace(token, &naming);
+    open(&policy, &message).unwrap();
+    let other = key.replace(id(key), "other");
+    for both in [format!("{other}{key}"), format!("{key}{other}")] {
+        let two = message.replace(key, &both);
+        assert_eq!(told_to_peer(&policy, &two), short(BODY, 96));
+    }
 }
 
 #[test]
