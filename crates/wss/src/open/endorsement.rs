@@ -9,12 +9,12 @@ use soapstone_xml::NodeId;
 
 use super::assertion::holder_misused;
 use super::comparison::Comparison;
+use super::signer::no_rsa;
 use crate::binding::{KeyBinding, KeyReference};
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
 use crate::plan::EndorsementDemand;
 use crate::rejected::Rejected;
-use crate::token::HolderUse;
 
 /// What a signature is to meet.
 enum Demand<'p> {
@@ -122,12 +122,6 @@ impl Comparison<'_, '_> {
         check_kind(signature, demand.is_some_and(|demand| demand.by_rsa))
     }
 
-    /// Whether the plan has the key of the assertion's holder endorse.
-    fn is_endorsed_by_holder(&self) -> bool {
-        let assertion = self.demands().assertion();
-        assertion.is_some_and(|one| one.holder == HolderUse::Endorses)
-    }
-
     /// Whether a signature covers every one of these nodes: itself, or something that holds it.
     fn covers_all(&self, signature: &SignatureEvidence, nodes: Vec<NodeId>) -> bool {
         let is_covered = |node: NodeId| self.holders(node).any(|holder| signature.covers(holder));
@@ -148,7 +142,7 @@ impl Comparison<'_, '_> {
             Signer::User(_) => KeyBinding::Password,
             Signer::Kerberos(_) => KeyBinding::Kerberos,
             Signer::Holder { .. } if endorsement.is_by_secret() => KeyBinding::Assertion,
-            Signer::Holder { .. } if !self.is_endorsed_by_holder() => {
+            Signer::Holder { .. } if !self.demands().is_endorsed_by_holder() => {
                 return Err(holder_misused());
             }
             _ => KeyBinding::Certificate,
@@ -215,9 +209,7 @@ fn check_kind(signature: &SignatureEvidence, by_rsa: bool) -> Result<(), Rejecte
     let certificate = signature.certificate().filter(|_| by_rsa);
     let kind = certificate.map(|certificate| certificate.public_key().kind());
     match kind.filter(|kind| !KeyReference::RsaKeyValue.fits(*kind)) {
-        Some(kind) => Err(Rejected::TokenUnsupported {
-            found: format!("a key of kind {kind}, where the policy wants one of RSA"),
-        }),
+        Some(kind) => Err(no_rsa(kind)),
         None => Ok(()),
     }
 }

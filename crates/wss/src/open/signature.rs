@@ -42,7 +42,8 @@ impl Opening<'_> {
     }
 
     /// The key of a signature whose algorithms the suite lists, and whether it is a symmetric one
-    /// that endorses.
+    /// that endorses. Some demand of the plan may take it: otherwise a stranger's signature would
+    /// be what the message is deciphered for.
     pub(super) fn key_of_signature(
         &mut self,
         signature: &Signature,
@@ -63,6 +64,7 @@ impl Opening<'_> {
                     .signing_key(message, signature, by_secret, observer)?
             }
         };
+        self.message.check_signer(&found)?;
         self.observer.ended(Operation::Key);
         Ok((by_secret, found))
     }

@@ -4,10 +4,11 @@
 //! The one rule: the plan and the trust store decide which key a signature may be made with, and
 //! its algorithm which kind of key.
 
-use soapstone_crypto::{Certificate, SignatureFamily};
+use soapstone_crypto::{Certificate, KeyKind, SignatureFamily};
 use soapstone_xml::NodeId;
 use soapstone_xmlsec::dsig::Signature;
 
+use super::assertion::holder_misused;
 use super::authentic::{Found, Key};
 use super::keyring::Keyring;
 use super::message::Message;
@@ -98,6 +99,25 @@ impl Message<'_> {
         }
     }
 
+    /// Refuses a private key that no demand of the plan takes, whatever its signature covers. Which
+    /// demand takes it is for the comparison to say.
+    pub(super) fn check_signer(&self, found: &Found) -> Result<(), Rejected> {
+        let demands = self.demands();
+        match (&found.key, &found.signer) {
+            (Key::Public(_), Signer::Certificate(certificate)) => {
+                let kind = certificate.public_key().kind();
+                match demands.takes_signer_of(kind) {
+                    true => Ok(()),
+                    false => Err(no_rsa(kind)),
+                }
+            }
+            (Key::Public(_), Signer::Holder { .. }) if !demands.takes_holder() => {
+                Err(holder_misused())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What a signature is there for. Where the message's own signature is made with a symmetric
     /// key, one by certificate endorses it, or by another symmetric key; where both are made with
     /// certificates, the one that covers a signature does.
@@ -132,6 +152,13 @@ impl Message<'_> {
         let mut own = keys.own().map(|identity| identity.certificate());
         own.any(|own| own.public_key().key_bits() == key)
             && !keys.peer.iter().chain(pinned).any(is_it)
+    }
+}
+
+/// That a policy wants a private key of RSA, and found one of this kind.
+pub(super) fn no_rsa(kind: KeyKind) -> Rejected {
+    Rejected::TokenUnsupported {
+        found: format!("a key of kind {kind}, where the policy wants one of RSA"),
     }
 }
 

@@ -4,7 +4,7 @@
 //! demands and never a policy.
 
 use jiff::Timestamp;
-use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_crypto::{KeyKind, SignatureAlgorithm, SignatureFamily};
 use soapstone_xml::Element;
 
 use super::key_source::KeySource;
@@ -357,6 +357,40 @@ impl Demands {
     pub(crate) fn deciphers_with(&self, source: KeySource) -> bool {
         let encryption = self.encryption.as_ref();
         encryption.is_some_and(|encryption| encryption.key.source == source)
+    }
+
+    /// Whether the plan has the key of the assertion's holder endorse.
+    pub(crate) fn is_endorsed_by_holder(&self) -> bool {
+        let assertion = self.assertion();
+        assertion.is_some_and(|one| one.holder == HolderUse::Endorses)
+    }
+
+    /// Whether some signature may be made with the certificate of a key of this kind.
+    pub(crate) fn takes_signer_of(&self, key: KeyKind) -> bool {
+        let takes = |by_rsa: bool| !by_rsa || KeyReference::RsaKeyValue.fits(key);
+        let message = self.message_by_certificate();
+        let mut endorsing = self.endorsed_by_certificate();
+        message.is_some_and(|one| takes(one.by_rsa)) || endorsing.any(|one| takes(one.by_rsa))
+    }
+
+    /// Whether some signature may be made with the private key of an assertion's holder.
+    pub(crate) fn takes_holder(&self) -> bool {
+        let endorses = self.is_endorsed_by_holder();
+        self.message_by_certificate()
+            .is_some_and(|one| one.by_holder)
+            || endorses && self.endorsed_by_certificate().next().is_some()
+    }
+
+    /// The demand of the message's own signature, if a private key makes it.
+    fn message_by_certificate(&self) -> Option<&SignatureDemand> {
+        let signature = self.signature.as_ref();
+        signature.filter(|one| one.by_certificate != CertificateRole::Endorsing)
+    }
+
+    /// The demands of endorsing signatures that private keys make.
+    fn endorsed_by_certificate(&self) -> impl Iterator<Item = &EndorsementDemand> {
+        let demands = self.endorsements.demands.iter();
+        demands.filter(|one| one.key == KeyBinding::Certificate)
     }
 
     /// The permitted algorithms of a signature. The algorithm says which kind of key it wants; the

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use soapstone_crypto::{Curve, Identity, KeyKind, SignatureAlgorithm, TrustStore};
 use soapstone_wss::{
     Binding, EndorsingToken, InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan,
-    PlanProblem, Policy, TimestampPolicy,
+    PlanProblem, Policy, Rejected, TimestampPolicy,
 };
 
 use crate::conversations::{bound, text};
 use crate::endorsers::{endorsed_by, other};
 use crate::support::{
-    Adjust as _, PLAIN, client_keys, facts, identity, now, open_with, policy, secure_with,
-    service_keys, suite, trust_rules, with,
+    Adjust as _, PLAIN, client_keys, facts, identity, now, open_as_peer_with, open_with, policy,
+    secure_with, service_keys, suite, trust_rules, with,
 };
 
 const EC: KeyKind = KeyKind::Ec(Curve::P256);
@@ -203,5 +203,64 @@ fn a_session_key_is_opened_by_a_key_that_its_token_may_have() {
             assert_eq!(open(&sent), None, "{mechanism}");
             assert_eq!(open(&wanted), expected, "{mechanism}");
         }
+    }
+}
+
+/// A signature that verifies lets a message be deciphered. Of these none will be accepted.
+#[test]
+fn a_signer_of_a_kind_that_no_demand_takes_has_nothing_deciphered() {
+    use KeyReference::{Direct, RsaKeyValue};
+    let (rsa, curve) = (other("CN=rsa"), identity("CN=curve", EC));
+    let refused = Rejected::TokenUnsupported {
+        found: format!("a key of kind {EC}, where the policy wants one of RSA"),
+    };
+    let encrypting = |mut policy: Policy| {
+        let encrypting = crate::support::policy(Mechanism::SignEncrypt, "Basic256GCM");
+        policy
+            .parts
+            .encrypted
+            .clone_from(&encrypting.parts.encrypted);
+        if let (Binding::Asymmetric(binding), Binding::Asymmetric(other)) =
+            (&mut policy.binding, &encrypting.binding)
+        {
+            binding.encryption = other.encryption;
+        }
+        policy
+    };
+    let alone = |reference| {
+        let mut policy = endorsed(reference, Direct);
+        policy.endorse_by(Vec::new());
+        policy
+    };
+    for (sent, wanted, who) in [
+        (alone(Direct), alone(RsaKeyValue), [&curve, &rsa]),
+        (
+            endorsed(Direct, Direct),
+            endorsed(RsaKeyValue, RsaKeyValue),
+            [&curve, &rsa],
+        ),
+        (
+            endorsed(Direct, Direct),
+            endorsed(RsaKeyValue, RsaKeyValue),
+            [&rsa, &curve],
+        ),
+    ] {
+        let [signer, endorser] = who;
+        let keys = Keys {
+            identity: Some(Arc::clone(signer)),
+            ..endorsed_by(&[endorser])
+        };
+        let message = text(&secure_with(&encrypting(sent), keys, PLAIN, None));
+        let mut rules = trust_rules();
+        rules
+            .pinned
+            .extend(who.map(|one| one.certificate().clone()));
+        let keys = Keys {
+            trust: Some(Arc::new(TrustStore::new(rules).unwrap())),
+            ..service_keys()
+        };
+        let opened = open_as_peer_with(&encrypting(wanted), keys, &facts(), &message, now());
+        // Nothing was deciphered when it was refused.
+        assert_eq!(opened.map(drop), Err(refused.clone()));
     }
 }

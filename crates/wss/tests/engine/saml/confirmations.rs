@@ -6,9 +6,9 @@ use std::sync::Arc;
 use soapstone_crypto::base64;
 use soapstone_testkit::keys;
 use soapstone_wss::{
-    AssertionIssuer, AssertionProtection, ConfirmationMethod, EndorsingToken, Facts, HolderUse,
-    InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, Part, PlanProblem, Policy, Rejected,
-    SamlVersion, names,
+    AssertionIssuer, AssertionProtection, ConfirmationMethod, EncryptedPart, EndorsingToken, Facts,
+    HolderUse, InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, Part, PlanProblem, Policy,
+    Rejected, SamlVersion, names,
 };
 
 use super::accepted::{by_holder, carrying, covering};
@@ -138,6 +138,23 @@ fn the_holders_key_stands_for_no_certificate() {
         let refused = open_as(&endorsing(holder), &endorsed, &Facts::default()).unwrap_err();
         assert_eq!(refused.name(), "key-misused", "{holder:?}: {refused}");
     }
+    // Nothing is deciphered for the holder: whatever his signature covers, no demand takes it.
+    let encrypting = |holder| {
+        with(&endorsing(holder), |policy| {
+            let body = EncryptedPart::customary(Part::Body);
+            policy.parts.encrypted.push(body);
+        })
+    };
+    let endorsed = carrying(&encrypting(HolderUse::Endorses), &assertion);
+    let (wanted, facts) = (encrypting(HolderUse::Signs), Facts::default());
+    let told = open_as_peer_with(&wanted, knowing_issuers(), &facts, &endorsed, moment());
+    let problem = "expected a signature with a trusted certificate, found one with the key of the assertion's holder";
+    assert_eq!(
+        told.map(drop),
+        Err(Rejected::KeyMisused {
+            problem: problem.to_owned()
+        })
+    );
     // What the connection is to show, no signature shows.
     let connects = adjusted(&used(&by_signature(), HolderUse::Connects), |accepted| {
         accepted.protection = AssertionProtection::Connection;
