@@ -37,7 +37,7 @@ pub use client::{
     PendingTokenCancel, PendingTokens, PendingValidate, ProofRules, TokenKey, TokenRules,
     TrustError, TrustRequest, WantedClaims,
 };
-pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
+pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode, blames_token};
 pub use message::{
     AppliesTo, ContextReference, Entropy, Foreign, Lifetime, MessageError, Participants,
     ProofToken, RequestSecurityToken, RequestSecurityTokenResponse, RequestedClaim,

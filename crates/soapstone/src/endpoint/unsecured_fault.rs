@@ -6,6 +6,7 @@
 //! The rule kept here: a fault that claims any security is no unsecured fault, so that a signature
 //! which does not verify is never passed over.
 
+use soapstone_trust::blames_token;
 use soapstone_wss::names::{WSSE, WSU};
 use soapstone_wss::{Envelope, SoapVersion};
 use soapstone_xml::{Apex, Buffers, C14nOptions, Canonicalization, Element, Limits, canonicalize};
@@ -29,6 +30,8 @@ pub struct UnsecuredFault {
     pub version: SoapVersion,
     /// Whom it blames.
     pub blame: Blame,
+    /// Whether it blames a token of the message that it answers, as [`blames_token`] says.
+    pub blames_token: bool,
     /// An envelope with the fault and nothing else; `None` where the message claims some security.
     pub plain: Option<Vec<u8>>,
 }
@@ -74,6 +77,7 @@ impl UnsecuredFault {
             detail: detail.map_or_else(String::new, told),
             version,
             blame,
+            blames_token: blames_token(fault),
             plain,
         })
     }
@@ -176,6 +180,7 @@ mod tests {
             fault.text(),
             "FailedCheck: sold out; detail: code: E42, text: none left"
         );
+        assert!(fault.blames_token);
     }
 
     #[test]
@@ -185,6 +190,7 @@ mod tests {
         let fault = read(SoapVersion::V12, "", text).expect("a fault");
         assert_eq!(fault.text(), "InvalidSecurity: no");
         assert_eq!(fault.blame, Blame::Sender);
+        assert!(!fault.blames_token);
     }
 
     #[test]

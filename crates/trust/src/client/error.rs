@@ -24,6 +24,9 @@ pub enum TrustError {
     Fault {
         /// Its code, if it is one of WS-Trust or WS-SecureConversation.
         code: Option<TrustFaultCode>,
+        /// Whether it blames a token of the request, as [`blames_token`](crate::blames_token)
+        /// says.
+        blames_token: bool,
     },
     /// The answer is of another version than the request.
     Version {
@@ -177,10 +180,12 @@ impl fmt::Display for TrustError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed(error) => error.fmt(out),
-            Self::Fault { code: Some(code) } => {
+            Self::Fault {
+                code: Some(code), ..
+            } => {
                 write!(out, "the service refused: {code} ({})", code.reason())
             }
-            Self::Fault { code: None } => out.write_str("the service answered with a fault"),
+            Self::Fault { code: None, .. } => out.write_str("the service answered with a fault"),
             Self::Version { found } => write!(
                 out,
                 "expected an answer in the version of the request, found {found}"

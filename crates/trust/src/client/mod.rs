@@ -18,7 +18,7 @@ use soapstone_wss::names::{SOAP11, SOAP12};
 use soapstone_wss::{ContextName, ContextOwner, SecurityContext};
 use soapstone_xml::Element;
 
-use crate::fault::TrustFaultCode;
+use crate::fault::{TrustFaultCode, blames_token};
 use crate::message::{
     AppliesTo, ContextReference, Entropy, Lifetime, RequestSecurityToken,
     RequestSecurityTokenResponse, Responses, SecurityToken, TokenStatus, later, only_child,
@@ -386,7 +386,10 @@ fn all_answers(
     let element = only_child(body, "one answer in the `soap:Body`")?;
     if element.local() == "Fault" && [SOAP11, SOAP12].contains(&element.namespace()) {
         let code = TrustFaultCode::read(element).map(|(code, _)| code);
-        return Err(TrustError::Fault { code });
+        return Err(TrustError::Fault {
+            code,
+            blames_token: blames_token(element),
+        });
     }
     let answers = Responses::read(element)?.into_vec();
     for answer in &answers {

@@ -198,7 +198,7 @@ impl TrustFaultCode {
     }
 
     /// The code that is named by the qualified name in `value`.
-    fn named(value: Element<'_>) -> Option<(Self, TrustVersion)> {
+    pub(super) fn named(value: Element<'_>) -> Option<(Self, TrustVersion)> {
         let text = value.text_strict()?;
         let (prefix, local) = text.trim().split_once(':').unwrap_or(("", text.trim()));
         let namespace = value.namespace_of(prefix)?;

@@ -3,6 +3,7 @@
 //! The one rule: what the peer is told never says whether a context exists that it has not proven
 //! to hold.
 
+mod blamed;
 mod code;
 mod refusal;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use crate::version::TrustVersion;
 
+pub use blamed::blames_token;
 pub use code::TrustFaultCode;
 pub use refusal::{BatchProblem, Refusal};
 

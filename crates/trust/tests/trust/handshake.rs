@@ -167,12 +167,20 @@ fn the_owner_of_a_context_is_told_whether_it_is_good() {
 
 #[test]
 fn a_fault_is_told_with_its_code() {
-    let (pending, _) = PendingIssue::issue(&ClientRules::default(), None, now());
-    let mut fault = Vec::new();
-    let code = TrustFaultCode::ContextUnableToRenew;
-    code.write(TrustVersion::V13, SoapVersion::V12, &mut fault);
-    let refused = pending.accept(envelope(&fault).body(), ContextOwner::Anonymous, now());
-    assert_eq!(refused.unwrap_err(), TrustError::Fault { code: Some(code) });
+    for (code, blames_token) in [
+        (TrustFaultCode::ContextUnableToRenew, false),
+        (TrustFaultCode::FailedAuthentication, true),
+    ] {
+        let (pending, _) = PendingIssue::issue(&ClientRules::default(), None, now());
+        let mut fault = Vec::new();
+        code.write(TrustVersion::V13, SoapVersion::V12, &mut fault);
+        let refused = pending.accept(envelope(&fault).body(), ContextOwner::Anonymous, now());
+        let expected = TrustError::Fault {
+            code: Some(code),
+            blames_token,
+        };
+        assert_eq!(refused.unwrap_err(), expected);
+    }
 }
 
 #[test]
