@@ -1,6 +1,6 @@
 //! Two gateways in conversation: how it begins, goes on, is lost and found again.
 
-mod between;
+pub(crate) mod between;
 mod refused;
 
 use std::time::Duration;
