@@ -15,6 +15,9 @@
 //! Where the assertion of a token service begins conversations, none is begun in the pause of that
 //! service either. A context is followed early by one that lasts longer: by a later assertion.
 //!
+//! A refusal that may be the assertion's fault has another assertion asked for (`doubts.rs`).
+//! Handshakes do not wait for it: until it is there, they begin with the one at hand.
+//!
 //! A request that this side could not secure says nothing of the backend: the KDC may be away. It
 //! has a pause of its own, for both versions. Then one handshake tries, and one exchange a second
 //! waits for it at most.
@@ -32,6 +35,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::doubts::Doubts;
 use super::handshake::{Failed, Handshaker, Shown};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
@@ -60,6 +64,8 @@ struct State {
     /// Version of the last handshake's messages.
     version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
+    /// When another assertion may be asked for.
+    doubts: Doubts,
 }
 
 /// No exchange uses the context meanwhile.
@@ -80,6 +86,7 @@ impl Default for State {
             cache: TokenCache::new(1),
             version: SoapVersion::V11,
             under_way: None,
+            doubts: Doubts::default(),
         }
     }
 }
@@ -309,9 +316,9 @@ impl OutboundContext {
                     detail = %Beginning(&failed),
                     "no conversation with the backend"
                 );
-                handshaker.forget(&shown, &failed);
-                let failed = Arc::new(failed);
                 let now = Instant::now().into_std();
+                handshaker.doubt(&shown, &failed, || state.doubts.may_ask(now));
+                let failed = Arc::new(failed);
                 // What we lack ourselves says nothing about the peer, nor does a token service.
                 match &*failed {
                     Failed::Unsecured(_) => self.securing.failed(Arc::clone(&failed), now),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
-use soapstone::trust::Operation;
+use soapstone::trust::{Operation, TrustError};
 use soapstone::wss::{KerberosSession, SecureError, SecurityContext, SoapVersion};
 
 use crate::issued::entries::Granted;
@@ -61,6 +61,9 @@ pub(crate) enum Failed {
         error: HandshakeError,
         /// What the fault says that the answer was, where it was one without security.
         peer_fault: Option<String>,
+        /// Whether the answer is a fault that blames a token of the request. The fault is proven,
+        /// or it claims no security.
+        blames_token: bool,
     },
     /// This side cannot secure the request now: the KDC is away, or what holds the key.
     Unsecured(SecureError),
@@ -95,17 +98,15 @@ impl Failed {
         }
     }
 
-    /// Whether the backend answered, and grants nothing.
-    fn is_refusal(&self) -> bool {
-        match self {
-            Self::Handshake { error, peer_fault } => match error {
-                HandshakeError::Trust(_) => true,
-                // A fault without security. What else is refused is our judgement of an answer.
-                HandshakeError::Rejected(_) => peer_fault.is_some(),
-                _ => false,
-            },
-            _ => false,
-        }
+    /// Whether the backend says that it refuses the assertion, or another token of the request.
+    fn blames_token(&self) -> bool {
+        matches!(
+            self,
+            Self::Handshake {
+                blames_token: true,
+                ..
+            }
+        )
     }
 
     /// Whether something was slow rather than wrong.
@@ -155,6 +156,7 @@ impl From<HandshakeError> for Failed {
             error => Self::Handshake {
                 error,
                 peer_fault: None,
+                blames_token: false,
             },
         }
     }
@@ -218,13 +220,14 @@ impl Handshaker {
         pausing.map_err(|failed| Arc::new(Failed::Token(failed)))
     }
 
-    /// Forgets the assertion that the backend refused, perhaps for what it is: the next handshake
-    /// begins with another one.
-    pub(super) fn forget(&self, shown: &Shown, failed: &Failed) {
+    /// Asks for another assertion than the one that the backend refused, perhaps for what it is:
+    /// where the fault says so, and it is not too soon. The next handshake begins with the one that
+    /// is there by then.
+    pub(super) fn doubt(&self, shown: &Shown, failed: &Failed, may_ask: impl FnOnce() -> bool) {
         if let (Some(tokens), Some(token)) = (&self.tokens, shown)
-            && failed.is_refusal()
+            && failed.blames_token()
         {
-            tokens.forget(token);
+            tokens.ask_for_another(token, may_ask);
         }
     }
 
@@ -356,13 +359,21 @@ async fn conclude(
         .await;
     concluded.map_err(|error| {
         let buffers = &mut desk.workspace().buffers();
-        let peer_fault = match &error {
-            HandshakeError::Rejected(_) => {
-                UnsecuredFault::read(kept, buffers).map(|fault| fault.text())
-            }
+        let fault = match &error {
+            HandshakeError::Rejected(_) => UnsecuredFault::read(kept, buffers),
             _ => None,
         };
-        Failed::Handshake { error, peer_fault }
+        let blames_token = match (&error, &fault) {
+            (HandshakeError::Trust(TrustError::Fault { blames_token, .. }), _) => *blames_token,
+            // One whose security does not verify says nothing.
+            (_, Some(fault)) => fault.blames_token && fault.plain.is_some(),
+            _ => false,
+        };
+        Failed::Handshake {
+            error,
+            peer_fault: fault.map(|fault| fault.text()),
+            blames_token,
+        }
     })
 }
 

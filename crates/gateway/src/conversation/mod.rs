@@ -7,4 +7,5 @@
 
 pub(crate) mod context;
 pub(crate) mod device_clock;
+mod doubts;
 pub(crate) mod handshake;

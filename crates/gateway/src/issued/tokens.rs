@@ -15,6 +15,10 @@
 //! failed none is asked for a moment: of the service, if it cannot be reached; else of the user,
 //! whose assertion may be to blame. Then one question tries, and the others wait for its outcome.
 //!
+//! A backend that seems to refuse the assertion about ourselves takes it from no other backend, and
+//! not from itself: what it says may be wrong or forged. Another assertion is asked for beside it,
+//! at the pauses of `conversation/doubts.rs`, and takes its place when it is there.
+//!
 //! Where the file says so, one about ourselves is renewed, and those that are kept are cancelled
 //! when the gateway ends.
 //!
@@ -182,16 +186,32 @@ impl IssuedTokens {
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
     }
 
-    /// Forgets an assertion about ourselves that nobody accepts; not the one after it.
-    pub(crate) fn forget(&self, refused: &Arc<Granted>) {
+    /// Asks for another assertion about ourselves than that one, which a backend seems to refuse.
+    /// It stays in use until another one is there. Nothing is asked where it is not at hand any
+    /// more, or is being followed already: then `may_ask` is not called.
+    pub(crate) fn ask_for_another(
+        self: &Arc<Self>,
+        doubted: &Arc<Granted>,
+        may_ask: impl FnOnce() -> bool,
+    ) {
+        let now = self.now();
         let mut state = self.state();
-        let entry = state.get_mut(&None);
-        if let Some(entry) = entry
-            && let Some(granted) = &entry.granted
-            && Arc::ptr_eq(granted, refused)
-        {
-            entry.granted = None;
+        let entry = state.get(&None);
+        let entry = entry.filter(|entry| {
+            let granted = entry.granted.as_ref();
+            granted.is_some_and(|it| Arc::ptr_eq(it, doubted) && it.assertion.ends > now)
+        });
+        if entry.is_none_or(|entry| entry.question().is_some()) || !may_ask() {
+            return;
         }
+        tracing::info!(
+            route = self.asker.route,
+            assertion = %Beginning(&self.told_id(doubted)),
+            "a backend seems to refuse the assertion; another one is asked for"
+        );
+        // The same with a later end would be refused as well.
+        doubted.is_renewed_no_more.store(true, Ordering::Release);
+        self.begin(&mut state, None);
     }
 
     /// Whether one about ourselves is at hand, or may be asked for now.

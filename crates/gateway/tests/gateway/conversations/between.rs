@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use soapstone_testkit::envelope::SOAP11;
+use tokio::sync::Notify;
 
 use crate::support::send;
 
@@ -107,6 +108,8 @@ pub(super) async fn between(to: SocketAddr, lets: Lets) -> Between {
 pub(crate) enum Says {
     /// It passes.
     Nothing,
+    /// It passes when this comes.
+    Later(Arc<Notify>),
     Answer(Response<Full<Bytes>>),
 }
 
@@ -156,6 +159,7 @@ pub(crate) async fn before(
                     let body = body.collect().await?.to_bytes();
                     match says(&head, &body) {
                         Says::Nothing => {}
+                        Says::Later(moment) => moment.notified().await,
                         Says::Answer(response) => return Ok::<_, hyper::Error>(response),
                     }
                     let answer = send(to, http::Request::from_parts(head, Full::new(body))).await;

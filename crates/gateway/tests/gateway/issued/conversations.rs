@@ -2,12 +2,13 @@
 
 use super::*;
 
-const ESTABLISHED: &str = "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"}";
+pub(super) const ESTABLISHED: &str =
+    "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"}";
 
 const UNESTABLISHED: &str = "soapstone_handshakes_total{route=\"/echo\",outcome=\"failed\"}";
 
 /// A gateway whose conversations begin with an assertion, before a service.
-async fn service(folder: &Folder, more: &str) -> (Running, Backend) {
+pub(super) async fn service(folder: &Folder, more: &str) -> (Running, Backend) {
     let backend = Backend::echo().await;
     let text = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n\
@@ -21,7 +22,7 @@ async fn service(folder: &Folder, more: &str) -> (Running, Backend) {
 }
 
 /// The file of a gateway that begins them.
-fn beginning(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
+pub(super) fn beginning(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
     let single = "trust = { anchors = [\"ca.cert.pem\"] }\nsecurity = { mechanism = \"sign\" }\n";
     let text = file(backend, sts, "holder-of-key", more);
     assert!(text.contains(single), "{text}");
@@ -34,7 +35,7 @@ fn beginning(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
 }
 
 /// A gateway that begins them with the service. Its assertions name the public key that it has.
-async fn gateway(folder: &Folder, service: &Running, sts: SocketAddr) -> Running {
+pub(super) async fn gateway(folder: &Folder, service: &Running, sts: SocketAddr) -> Running {
     let text = beginning(service.address(), sts, "key = \"public-key\"");
     folder.gateway(&text).await
 }

@@ -2,6 +2,7 @@
 //! what was asked for.
 
 mod conversations;
+mod doubted;
 mod files;
 mod judged;
 mod named;
