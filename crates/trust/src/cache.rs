@@ -31,6 +31,12 @@ struct Entry {
     renewing_until: Timestamp,
 }
 
+impl Entry {
+    fn is_of(&self, context: &SecurityContext) -> bool {
+        self.context.identifier == context.identifier && self.context.instance == context.instance
+    }
+}
+
 /// The contexts of a client, by endpoint.
 ///
 /// ```
@@ -117,13 +123,16 @@ impl TokenCache {
     /// Forgets the context of `endpoint` if it is still `context`: the service lost it, or it was
     /// cancelled. Whoever learns that late does not throw away the next one.
     pub fn forget(&mut self, endpoint: &str, context: &SecurityContext) {
-        let is_it = self.entries.get(endpoint).is_some_and(|entry| {
-            entry.context.identifier == context.identifier
-                && entry.context.instance == context.instance
-        });
-        if is_it {
+        if self.holds(endpoint, context) {
             self.entries.remove(endpoint);
         }
+    }
+
+    /// Whether `context` is that of `endpoint`: neither forgotten nor followed by another one.
+    #[must_use]
+    pub fn holds(&self, endpoint: &str, context: &SecurityContext) -> bool {
+        let entry = self.entries.get(endpoint);
+        entry.is_some_and(|entry| entry.is_of(context))
     }
 
     /// All contexts that live, to be cancelled when the client ends.
@@ -228,6 +237,19 @@ mod tests {
         // The next one is as good as the first.
         cache.put("e", context("urn:3", 2000), at(1000));
         assert_eq!(found(&mut cache, "e", 1900), "R urn:3");
+    }
+
+    #[test]
+    fn a_context_is_held_until_it_is_followed_or_forgotten() {
+        let mut cache = TokenCache::new(2);
+        let first = cache.put("e", context("urn:1", 1000), at(0));
+        assert!(cache.holds("e", &first));
+        assert!(!cache.holds("other", &first));
+        cache.put("e", context("urn:2", 2000), at(0));
+        assert!(!cache.holds("e", &first));
+        assert_eq!(found(&mut cache, "e", 1800), "R urn:2");
+        cache.forget("e", &context("urn:2", 2000));
+        assert!(!cache.holds("e", &context("urn:2", 2000)));
     }
 
     #[test]

@@ -25,6 +25,7 @@
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits
 //! for it learns what came of it.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +89,34 @@ impl Default for State {
             under_way: None,
             doubts: Doubts::default(),
         }
+    }
+}
+
+impl State {
+    /// The context that a handshake follows, if it is still in use. `Break` has the context that is
+    /// used further, as following it would gain nothing now: it lives, and there is no assertion
+    /// that ends later.
+    fn followed(
+        &mut self,
+        renewed: Option<Arc<SecurityContext>>,
+        token: &Result<Shown, Failed>,
+        now: jiff::Timestamp,
+    ) -> ControlFlow<Arc<SecurityContext>, Option<Arc<SecurityContext>>> {
+        // The service may have lost it while the token service was asked: nobody uses it again.
+        let Some(context) = renewed.filter(|context| self.cache.holds(KEY, context)) else {
+            return ControlFlow::Continue(None);
+        };
+        let gains = match token {
+            Ok(None) => true,
+            // One for one use is used: nobody else could.
+            Ok(Some(token)) => token.assertion.once || token.assertion.ends > context.expires,
+            Err(_) => false,
+        };
+        if gains || context.expires <= now {
+            return ControlFlow::Continue(Some(context));
+        }
+        self.under_way = None;
+        ControlFlow::Break(context)
     }
 }
 
@@ -277,10 +306,19 @@ impl OutboundContext {
         let started = Instant::now();
         let handshaker = &self.handshaker;
         let token = handshaker.token(renewed.as_deref()).await;
-        if let Some(context) = self.not_yet(renewed.as_ref(), &token) {
-            self.state().under_way = None;
-            return Ok(context);
-        }
+        let followed = self.state().followed(renewed, &token, self.now());
+        let renewed = match followed {
+            ControlFlow::Continue(renewed) => renewed,
+            ControlFlow::Break(context) => {
+                tracing::debug!(
+                    route = handshaker.route,
+                    context = context.identifier,
+                    expires = %context.expires,
+                    "no assertion ends later than the context, which is not renewed yet"
+                );
+                return Ok(context);
+            }
+        };
         let mut shown = None;
         let (granted, alone) = match token {
             Ok(token) => {
@@ -335,32 +373,6 @@ impl OutboundContext {
         // Exchanges go on when the context is in its place.
         drop(alone);
         outcome
-    }
-
-    /// The context that another one is to follow, where that would gain nothing now: it lives, and
-    /// the token service gives no assertion that ends later.
-    fn not_yet(
-        &self,
-        renewed: Option<&Arc<SecurityContext>>,
-        token: &Result<Shown, Failed>,
-    ) -> Option<Arc<SecurityContext>> {
-        let context = renewed.filter(|context| context.expires > self.now())?;
-        let gains = match token {
-            Ok(None) => true,
-            // One for one use is used: nobody else could.
-            Ok(Some(token)) => token.assertion.once || token.assertion.ends > context.expires,
-            Err(_) => false,
-        };
-        if gains {
-            return None;
-        }
-        tracing::debug!(
-            route = self.handshaker.route,
-            context = context.identifier,
-            expires = %context.expires,
-            "no assertion ends later than the context, which is not renewed yet"
-        );
-        Some(Arc::clone(context))
     }
 
     /// A renewed context, or a new one. In the end `shown` is the assertion that the last request
@@ -435,6 +447,66 @@ impl OutboundContext {
                 );
                 Ok(Renewed::Refused)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone::crypto::SymmetricKey;
+    use soapstone::wss::{ContextOwner, ConversationVersion};
+    use soapstone_testkit::at;
+
+    use super::*;
+    use crate::issued::testing::granted;
+
+    /// For ten minutes.
+    fn context() -> SecurityContext {
+        SecurityContext {
+            version: ConversationVersion::V13,
+            identifier: "urn:one".to_owned(),
+            instance: None,
+            secret: SymmetricKey::generate(32).expect("a key"),
+            created: at(0),
+            expires: at(600),
+            owner: ContextOwner::Anonymous,
+        }
+    }
+
+    /// An assertion that ends at that second.
+    fn shown(second: i64) -> Result<Shown, Failed> {
+        Ok(Some(granted(at(second))))
+    }
+
+    /// The service lost it while the token service was asked.
+    #[test]
+    fn a_context_that_was_forgotten_meanwhile_is_neither_used_nor_renewed() {
+        for token in [shown(600), shown(700), Ok(None), Err(Failed::Unfinished)] {
+            let mut state = State::default();
+            let context = state.cache.put(KEY, context(), at(0));
+            state.cache.forget(KEY, &context);
+            let followed = state.followed(Some(context), &token, at(550));
+            assert!(matches!(followed, ControlFlow::Continue(None)), "{token:?}");
+        }
+    }
+
+    #[test]
+    fn a_context_is_followed_where_a_later_assertion_is_there() {
+        for (token, is_followed) in [
+            (shown(600), false),
+            (shown(601), true),
+            (Ok(None), true),
+            (Err(Failed::Unfinished), false),
+        ] {
+            let mut state = State::default();
+            let context = state.cache.put(KEY, context(), at(0));
+            let followed = state.followed(Some(context), &token, at(550));
+            assert_eq!(followed.is_continue(), is_followed, "{token:?}");
+            let (ControlFlow::Continue(Some(context)) | ControlFlow::Break(context)) = followed
+            else {
+                panic!("the context is gone: {token:?}");
+            };
+            assert_eq!(context.identifier, "urn:one");
         }
     }
 }

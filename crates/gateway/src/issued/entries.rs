@@ -197,49 +197,8 @@ pub(super) fn key_of(user: Option<&Arc<User>>) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use soapstone::wss::{
-        AssertionPolicy, ConfirmationMethod, SamlVersion, WantedAssertion, WantedHolder,
-    };
-    use soapstone::xml::{Buffers, Document, ParseOptions};
-    use soapstone_testkit::assertion::{Assertion, Made};
-    use soapstone_testkit::keys;
-
     use super::*;
-
-    /// A bearer's assertion that ends in that many seconds.
-    fn text(end: i64) -> Vec<u8> {
-        let assertion = Assertion {
-            is_20: true,
-            method: "bearer",
-            holder: None,
-            audience: Some("https://books.example"),
-            attributes: &[],
-        };
-        let made = Made {
-            end,
-            ..Made::default()
-        };
-        let idp = keys::identity("CN=idp", keys::RSA);
-        assertion.made("alice", &idp, &made).into_bytes()
-    }
-
-    fn issued(end: i64) -> IssuedAssertion {
-        let options = ParseOptions::default();
-        let document = Document::parse(text(end), &options, &mut Buffers::default());
-        let document = document.expect("a document");
-        let policy = AssertionPolicy {
-            methods: vec![ConfirmationMethod::Bearer],
-            audiences: vec!["https://books.example".to_owned()],
-            ..AssertionPolicy::default()
-        };
-        let wanted = WantedAssertion {
-            version: SamlVersion::V20,
-            holder: WantedHolder::Bearer,
-            issuers: &[],
-            policy: &policy,
-        };
-        IssuedAssertion::judge(document.root(), wanted, Timestamp::now()).expect("what was wanted")
-    }
+    use crate::issued::testing::{issued, text};
 
     fn placed(entries: &mut Entries, key: u8, now: Timestamp) -> &mut Entry {
         entries.place(Some([key; 32]), now).expect("a place")

@@ -6,4 +6,6 @@
 pub(crate) mod asking;
 pub(crate) mod entries;
 pub(crate) mod failed;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod tokens;

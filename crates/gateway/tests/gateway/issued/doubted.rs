@@ -8,7 +8,9 @@ use tokio::sync::Notify;
 
 use super::conversations::{ESTABLISHED, beginning, service};
 use super::*;
-use crate::conversations::between::{Says, asks_for_context, before, fault as unsecured};
+use crate::conversations::between::{
+    Says, asks_for_context, before, context_unknown, fault as unsecured,
+};
 
 const WSSE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
@@ -273,4 +275,57 @@ async fn an_assertion_is_shown_again_where_there_is_no_other() {
         assert_eq!(arrived.load(Ordering::Relaxed), 2, "{hangs}");
         assert_eq!(metric(&gateway, ESTABLISHED).await, 1);
     }
+}
+
+/// The service says that it has lost the context, while the token service is asked what could
+/// follow it. What comes of the question is not that context.
+#[tokio::test]
+async fn a_context_that_was_lost_meanwhile_is_used_by_nobody() {
+    let folder = folder();
+    let (service, _backend) = service(&folder, "").await;
+    let end = std::sync::OnceLock::new();
+    let sts = Sts::granting(&folder, move |context, _, before| {
+        let now = jiff::Timestamp::now().as_second();
+        let made = Made {
+            id: &format!("_{before}"),
+            end: end.get_or_init(|| now + 8) - now,
+            ..Made::default()
+        };
+        answer(context, true, &token(true, true, &made))
+    })
+    .await;
+    let (arrived, moment) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+    let (count, later) = (Arc::clone(&arrived), Arc::clone(&moment));
+    let to_sts = before(sts.backend.address, move |_, _| {
+        match count.fetch_add(1, Ordering::Relaxed) {
+            1 => Says::Later(Arc::clone(&later)),
+            _ => Says::Nothing,
+        }
+    });
+    // It loses the first context when the second question has arrived.
+    let (asked, handshakes) = (Arc::clone(&arrived), Arc::new(AtomicU32::new(0)));
+    let begun = Arc::clone(&handshakes);
+    let way = before(service.address(), move |head, _| {
+        if asks_for_context(head) {
+            begun.fetch_add(1, Ordering::Relaxed);
+            return Says::Nothing;
+        }
+        let is_lost = asked.load(Ordering::Relaxed) > 1 && begun.load(Ordering::Relaxed) < 2;
+        match is_lost {
+            true => {
+                moment.notify_one();
+                Says::Answer(context_unknown())
+            }
+            false => Says::Nothing,
+        }
+    });
+    let gateway = folder.gateway(&text(way.await, to_sts.await)).await;
+    let begun = async {
+        while handshakes.load(Ordering::Relaxed) < 2 {
+            let answer = ask(&gateway).await;
+            assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    soon("another context", begun).await;
 }
