@@ -135,6 +135,15 @@ impl TokenCache {
         entry.is_some_and(|entry| entry.is_of(context))
     }
 
+    /// Says of no renewal of `context` any more that it is due: another context would end no later.
+    /// The next one is established when this one has ended.
+    pub fn renew_no_more(&mut self, endpoint: &str, context: &SecurityContext) {
+        let entry = self.entries.get_mut(endpoint);
+        if let Some(entry) = entry.filter(|entry| entry.is_of(context)) {
+            entry.renew_at = entry.context.expires;
+        }
+    }
+
     /// All contexts that live, to be cancelled when the client ends.
     pub fn drain(&mut self, now: Timestamp) -> Vec<(String, Arc<SecurityContext>)> {
         self.entries
@@ -239,14 +248,32 @@ mod tests {
         assert_eq!(found(&mut cache, "e", 1900), "R urn:3");
     }
 
+    /// A client that learns of no gain while it renews asks no second time.
     #[test]
-    fn a_context_is_held_until_it_is_followed_or_forgotten() {
+    fn a_context_that_nothing_can_prolong_is_due_once() {
+        let mut cache = TokenCache::new(2);
+        cache.put("e", context("urn:1", 1000), at(0));
+        let due = |second: &i64| {
+            let found = cache.find("e", at(*second));
+            if let Cached::RenewalDue(context) = &found {
+                cache.renew_no_more("e", context);
+            }
+            matches!(found, Cached::RenewalDue(_))
+        };
+        assert_eq!((0..1000).filter(due).collect::<Vec<_>>(), [900]);
+        assert_eq!(found(&mut cache, "e", 999), "U urn:1");
+        assert_eq!(found(&mut cache, "e", 1000), "-");
+    }
+
+    #[test]
+    fn nothing_is_said_of_the_next_context_by_who_means_the_one_before() {
         let mut cache = TokenCache::new(2);
         let first = cache.put("e", context("urn:1", 1000), at(0));
         assert!(cache.holds("e", &first));
         assert!(!cache.holds("other", &first));
         cache.put("e", context("urn:2", 2000), at(0));
         assert!(!cache.holds("e", &first));
+        cache.renew_no_more("e", &first);
         assert_eq!(found(&mut cache, "e", 1800), "R urn:2");
         cache.forget("e", &context("urn:2", 2000));
         assert!(!cache.holds("e", &context("urn:2", 2000)));

@@ -13,7 +13,8 @@
 //! context meanwhile is told why the last one failed.
 //!
 //! Where the assertion of a token service begins conversations, none is begun in the pause of that
-//! service either. A context is followed early by one that lasts longer: by a later assertion.
+//! service either. A context is followed early by one that lasts longer: by a later assertion. If
+//! there is no later one, the context is used to its end.
 //!
 //! A refusal that may be the assertion's fault has another assertion asked for (`doubts.rs`).
 //! Handshakes do not wait for it: until it is there, they begin with the one at hand.
@@ -114,6 +115,10 @@ impl State {
         };
         if gains || context.expires <= now {
             return ControlFlow::Continue(Some(context));
+        }
+        // The token service answered, and has no later one.
+        if token.is_ok() {
+            self.cache.renew_no_more(KEY, &context);
         }
         self.under_way = None;
         ControlFlow::Break(context)
@@ -508,5 +513,27 @@ mod tests {
             };
             assert_eq!(context.identifier, "urn:one");
         }
+    }
+
+    /// How often a context is to be followed in each second of its life, with that assertion.
+    fn times(token: &Result<Shown, Failed>) -> usize {
+        let mut state = State::default();
+        state.cache.put(KEY, context(), at(0));
+        let due = (0..600).filter(|second| match state.cache.find(KEY, at(*second)) {
+            Cached::RenewalDue(context) => {
+                let followed = state.followed(Some(context), token, at(*second));
+                assert!(followed.is_break(), "{token:?}");
+                true
+            }
+            _ => false,
+        });
+        due.count()
+    }
+
+    #[test]
+    fn a_token_service_without_a_later_assertion_is_asked_once_for_a_context() {
+        assert_eq!(times(&shown(600)), 1);
+        // One that fails is asked again each half minute of the last tenth.
+        assert_eq!(times(&Err(Failed::Unfinished)), 2);
     }
 }
