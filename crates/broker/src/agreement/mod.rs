@@ -48,10 +48,16 @@ pub struct Agreement {
     state: Arc<Mutex<State>>,
     /// Windows of calls that providers served end elsewhere.
     is_judged_together: bool,
+    /// Which of the terms that the state has seen these are.
+    edition: u64,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// The terms in use. Calls in hand may be under former ones.
+    edition: u64,
+    /// How these exclude a provider: terms that were withdrawn exclude nobody.
+    exclusion: Option<Exclusion>,
     asked: AskedWindow,
     providers: BTreeMap<String, Provider>,
     admitted: u64,
@@ -216,11 +222,16 @@ pub fn admit_by<'a>(
 impl Agreement {
     /// A new one.
     pub fn new(terms: AgreementTerms) -> Self {
+        let state = State {
+            exclusion: terms.of_provider.exclusion,
+            ..State::default()
+        };
         Self {
             terms,
             bucket: Arc::default(),
-            state: Arc::default(),
+            state: Arc::new(Mutex::new(state)),
             is_judged_together: false,
+            edition: 0,
         }
     }
 
@@ -234,7 +245,7 @@ impl Agreement {
     ) -> (Self, Vec<AgreementEvent>) {
         let known = &former.terms;
         if (&known.client, &known.service) != (&terms.client, &terms.service) {
-            return (Self::new(terms), former.finish(now));
+            return (Self::new(terms), former.withdraw(now));
         }
         let goes_on = known.window == terms.window
             && known.backends == terms.backends
@@ -242,7 +253,12 @@ impl Agreement {
             && known.of_client == terms.of_client;
         let events = match goes_on {
             true => Vec::new(),
-            false => former.finish(now),
+            false => former.withdraw(now),
+        };
+        let edition = {
+            let mut state = former.state();
+            state.exclusion = terms.of_provider.exclusion;
+            state.edition
         };
         let bucket = match terms.of_client.rate {
             Some(rate) if known.of_client.rate != Some(rate) => {
@@ -255,6 +271,7 @@ impl Agreement {
             bucket,
             state: Arc::clone(&former.state),
             is_judged_together: false,
+            edition,
         };
         (next, events)
     }
@@ -336,6 +353,14 @@ impl Agreement {
         }
         let mut state = self.state();
         let mut events = Vec::new();
+        if !self.is_in_use(&state) {
+            // Its window has ended, and that of other terms has no place for it.
+            let mut part = ServedWindow::default();
+            part.count(&self.terms, served, now);
+            let found = part.close(&self.terms, backend, false, now);
+            note(&mut state.violations, found, &mut events);
+            return events;
+        }
         self.close_served(&mut state, now, &mut events);
         let Some(provider) = state.provider(backend) else {
             return events;
@@ -350,6 +375,9 @@ impl Agreement {
     pub fn tick(&self, now: Moment) -> Vec<AgreementEvent> {
         let mut state = self.state();
         let mut events = Vec::new();
+        if !self.is_in_use(&state) {
+            return events;
+        }
         self.close_asked(&mut state, now, &mut events);
         self.close_served(&mut state, now, &mut events);
         let in_force = self.terms.is_in_force(now.unix);
@@ -366,7 +394,10 @@ impl Agreement {
     /// Ends every window, full or not. What is a matter of single calls comes out: excess of the
     /// client, and weak answers. A part of a window shows no share.
     pub fn finish(&self, now: Moment) -> Vec<AgreementEvent> {
-        let mut state = self.state();
+        self.finish_windows(&mut self.state(), now)
+    }
+
+    fn finish_windows(&self, state: &mut State, now: Moment) -> Vec<AgreementEvent> {
         let mut events = Vec::new();
         let asked = state.asked.close(&self.terms, now);
         note(&mut state.violations, asked, &mut events);
@@ -374,7 +405,7 @@ impl Agreement {
             providers,
             violations,
             ..
-        } = &mut *state;
+        } = state;
         for (backend, provider) in providers {
             let whole = provider.window.is_full(self.terms.window, now);
             let found = provider.window.close(&self.terms, backend, whole, now);
@@ -383,20 +414,38 @@ impl Agreement {
         events
     }
 
+    /// Ends every window as [`finish`](Self::finish) does, and these terms exclude nobody any more.
+    /// A call that is in hand under them comes into no window of other terms.
+    pub fn withdraw(&self, now: Moment) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        let events = self.finish_windows(&mut state, now);
+        if self.is_in_use(&state) {
+            state.edition += 1;
+            state.exclusion = None;
+        }
+        events
+    }
+
+    /// Whether the windows are measured by these terms.
+    fn is_in_use(&self, state: &State) -> bool {
+        self.edition == state.edition
+    }
+
     fn close_asked(&self, state: &mut State, now: Moment, events: &mut Vec<AgreementEvent>) {
-        if state.asked.is_full(self.terms.window, now) {
+        if self.is_in_use(state) && state.asked.is_full(self.terms.window, now) {
             let found = state.asked.close(&self.terms, now);
             note(&mut state.violations, found, events);
         }
     }
 
     fn close_served(&self, state: &mut State, now: Moment, events: &mut Vec<AgreementEvent>) {
-        if self.is_judged_together {
+        if self.is_judged_together || !self.is_in_use(state) {
             return;
         }
         let State {
             providers,
             violations,
+            exclusion,
             ..
         } = state;
         for (backend, provider) in providers {
@@ -405,7 +454,7 @@ impl Agreement {
             }
             let mut found = provider.window.close(&self.terms, backend, true, now);
             events.extend(provider.lapse(&self.terms.name, backend, now));
-            provider.strike(self.terms.of_provider.exclusion, &mut found, now);
+            provider.strike(*exclusion, &mut found, now);
             note(violations, found, events);
         }
     }

@@ -72,9 +72,10 @@ impl Agreement {
         };
         let mut found = vec![violation];
         let (mut state, mut events) = (self.state(), Vec::new());
+        let exclusion = state.exclusion;
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&terms.name, backend, now));
-            provider.strike(owed.exclusion, &mut found, now);
+            provider.strike(exclusion, &mut found, now);
         }
         note(&mut state.violations, found, &mut events);
         events

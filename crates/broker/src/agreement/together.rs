@@ -25,9 +25,12 @@ impl Agreement {
     }
 
     /// What was counted since this was last asked, of each backend that has had calls. What waits
-    /// stays.
+    /// stays, and so does what was counted by other terms than these.
     pub fn counted(&self, waits: impl Fn(&str) -> bool) -> Vec<(String, ServedCounts)> {
         let mut state = self.state();
+        if !self.is_in_use(&state) {
+            return Vec::new();
+        }
         let providers = state.providers.iter_mut();
         let counted =
             providers
@@ -39,13 +42,25 @@ impl Agreement {
         counted.collect()
     }
 
-    /// What was counted comes back: nobody has added it up.
-    pub fn count_again(&self, backend: &str, counts: &ServedCounts, now: Moment) {
+    /// What was counted comes back: nobody has added it up. Where other terms are in use meanwhile,
+    /// it [ends](Self::finish_counts). Returns what that changed.
+    pub fn count_again(
+        &self,
+        backend: &str,
+        counts: &ServedCounts,
+        now: Moment,
+    ) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        if !self.is_in_use(&state) {
+            drop(state);
+            return self.finish_counts(backend, counts, now);
+        }
         if counts.calls > 0
-            && let Some(provider) = self.state().provider(backend)
+            && let Some(provider) = state.provider(backend)
         {
             provider.window.add(counts, now);
         }
+        Vec::new()
     }
 
     /// What was counted comes back when the windows of these terms have ended: nobody has added it
@@ -97,6 +112,7 @@ impl Agreement {
     }
 
     /// Tells of what was judged, and whether the backend gets no calls: since when it is excluded.
+    /// Terms that exclude nobody any more exclude nobody here.
     pub fn judged(
         &self,
         backend: &str,
@@ -106,7 +122,7 @@ impl Agreement {
     ) -> Vec<AgreementEvent> {
         let mut state = self.state();
         let mut events = Vec::new();
-        let exclusion = self.terms.of_provider.exclusion.zip(excluded);
+        let exclusion = state.exclusion.zip(excluded);
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&self.terms.name, backend, now));
             if let (Some((exclusion, since)), Some(last)) = (exclusion, found.last_mut()) {
@@ -131,9 +147,10 @@ impl Agreement {
     ) -> (Vec<AgreementEvent>, Vec<Violation>) {
         let mut state = self.state();
         let mut events = Vec::new();
+        let exclusion = state.exclusion;
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&self.terms.name, backend, now));
-            provider.strike(self.terms.of_provider.exclusion, &mut found, now);
+            provider.strike(exclusion, &mut found, now);
         }
         if found.iter().all(|one| one.excluded.is_none()) {
             return (events, found);
@@ -142,9 +159,12 @@ impl Agreement {
         (events, Vec::new())
     }
 
-    /// Another process has excluded a backend, for that long from now on.
+    /// Another process has excluded a backend, for that long from now on. Terms that exclude nobody any more exclude nobody here.
     pub fn excluded_elsewhere(&self, backend: &str, left: Duration, now: Moment) {
-        if let Some(provider) = self.state().provider(backend) {
+        let mut state = self.state();
+        if state.exclusion.is_some()
+            && let Some(provider) = state.provider(backend)
+        {
             provider.strikes = 0;
             provider.excluded = now.at.checked_add(left).or(provider.excluded);
         }

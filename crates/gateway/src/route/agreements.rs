@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use soapstone::crypto::Certificate;
 use soapstone_broker::{
-    Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Moment, Needs, Served,
-    Standing, admit, admit_by,
+    Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Needs, Served, Standing,
+    admit, admit_by,
 };
 use tokio::time::Instant;
 
@@ -174,7 +174,7 @@ impl Agreements {
         for gone in known {
             let name = &gone.agreement.terms().name;
             if !next.all.iter().any(|it| it.agreement.terms().name == *name) {
-                violations.tell(gone.agreement.finish(now));
+                violations.tell(gone.agreement.withdraw(now));
             }
         }
         next
@@ -334,13 +334,16 @@ impl Agreements {
         }
     }
 
-    /// Ends every window, and waits for no store: requests may wait for this.
+    /// Ends every window where no agreement goes on, and waits for no store: requests may wait for
+    /// this.
     pub(crate) fn end(&self) {
         let now = moment();
         if let Some(shared) = &self.shared {
             self.violations.tell(shared.end(Vec::new(), now));
         }
-        self.finish_each(now);
+        for one in &self.all {
+            self.violations.tell(one.agreement.withdraw(now));
+        }
     }
 
     /// Ends every window. It waits for the store, where gateways count together.
@@ -349,10 +352,6 @@ impl Agreements {
         if let Some(shared) = &self.shared {
             self.violations.tell(shared.end_and_wait(self.each(), now));
         }
-        self.finish_each(now);
-    }
-
-    fn finish_each(&self, now: Moment) {
         for one in &self.all {
             self.violations.tell(one.agreement.finish(now));
         }

@@ -92,51 +92,11 @@ impl Struck {
 /// What came of asking.
 #[derive(Default)]
 struct Round<'a> {
-    /// The agreements of the configuration.
+    /// The agreements of the configuration in which it begins.
     in_use: Vec<&'a Arc<Agreement>>,
     events: Vec<AgreementEvent>,
     asked: u64,
     problem: Option<StoreProblem>,
-}
-
-impl<'a> Round<'a> {
-    /// The agreement in use by which the provider in question is excluded, if it is by any: terms
-    /// that an operator withdrew exclude nobody.
-    fn exclusion(&self, question: &Question) -> Option<(&'a Arc<Agreement>, Exclusion)> {
-        let provider = provider_of(&question.agreement, &question.backend);
-        let mut in_use = self.in_use.iter();
-        let one = in_use.find(|one| provider_of(one, &question.backend) == provider)?;
-        Some((one, one.terms().of_provider.exclusion?))
-    }
-
-    /// It is known whether violations exclude a provider.
-    fn struck(&mut self, question: &Question, struck: &Struck, begins: bool) {
-        let (backend, now) = (&question.backend, moment());
-        let excluding = self.exclusion(question).filter(|_| begins);
-        let excluding =
-            excluding.and_then(|(agreement, it)| Some((agreement, struck.left(it.time, now.at)?)));
-        match excluding {
-            Some((agreement, left)) if struck.found.is_empty() => {
-                let name = &agreement.terms().name;
-                tracing::warn!(
-                    agreement = name,
-                    backend,
-                    "the store excludes a backend for violations that were told before"
-                );
-                agreement.excluded_elsewhere(backend, left, now);
-            }
-            Some((agreement, _)) => {
-                let found = struck.found.clone();
-                let events = agreement.judged(backend, found, Some(struck.at), now);
-                self.events.extend(events);
-            }
-            None => {
-                let agreement = &question.agreement;
-                let events = agreement.judged(backend, struck.found.clone(), None, now);
-                self.events.extend(events);
-            }
-        }
-    }
 }
 
 impl Together {
@@ -292,10 +252,10 @@ impl Together {
                     let is_next = |one: &&Arc<Agreement>| {
                         name_of(one, backend) == name && one.terms().is_about(backend)
                     };
-                    match after.iter().find(is_next) {
+                    events.extend(match after.iter().find(is_next) {
                         Some(next) => next.count_again(backend, &counts, now),
-                        None => events.extend(agreement.finish_counts(backend, &counts, now)),
-                    }
+                        None => agreement.finish_counts(backend, &counts, now),
+                    });
                 }
                 About::Violations(struck) => {
                     events.extend(agreement.judged(backend, struck.found, None, now));
@@ -330,11 +290,59 @@ impl Together {
             }
             About::Violations(struck) => {
                 let begins = self.strike(&question, struck, round);
-                begins.map(|begins| round.struck(&question, struck, begins))
+                begins.map(|begins| self.struck(&question, struck, begins, round))
             }
         };
         if let Err(problem) = answered {
             self.unanswered(name, question, problem, round);
+        }
+    }
+
+    /// The agreement in use by which the provider in question is excluded, if it is by any: terms
+    /// that an operator withdrew exclude nobody. After the end, those are in use that go on.
+    fn exclusion(
+        &self,
+        question: &Question,
+        round: &Round<'_>,
+    ) -> Option<(Arc<Agreement>, Exclusion)> {
+        let backend = &question.backend;
+        let provider = provider_of(&question.agreement, backend);
+        let is_same = |one: &&Arc<Agreement>| provider_of(one, backend) == provider;
+        let in_use = match &*self.after() {
+            Some(after) => after.iter().find(is_same).cloned(),
+            None => round.in_use.iter().copied().find(is_same).cloned(),
+        };
+        let in_use = in_use?;
+        let exclusion = in_use.terms().of_provider.exclusion?;
+        Some((in_use, exclusion))
+    }
+
+    /// It is known whether violations exclude a provider.
+    fn struck(&self, question: &Question, struck: &Struck, begins: bool, round: &mut Round<'_>) {
+        let (backend, now) = (&question.backend, moment());
+        let excluding = self.exclusion(question, round).filter(|_| begins);
+        let excluding =
+            excluding.and_then(|(agreement, it)| Some((agreement, struck.left(it.time, now.at)?)));
+        match excluding {
+            Some((agreement, left)) if struck.found.is_empty() => {
+                let name = &agreement.terms().name;
+                tracing::warn!(
+                    agreement = name,
+                    backend,
+                    "the store excludes a backend for violations that were told before"
+                );
+                agreement.excluded_elsewhere(backend, left, now);
+            }
+            Some((agreement, _)) => {
+                let found = struck.found.clone();
+                let events = agreement.judged(backend, found, Some(struck.at), now);
+                round.events.extend(events);
+            }
+            None => {
+                let agreement = &question.agreement;
+                let events = agreement.judged(backend, struck.found.clone(), None, now);
+                round.events.extend(events);
+            }
         }
     }
 
@@ -345,7 +353,7 @@ impl Together {
         struck: &Struck,
         round: &mut Round<'_>,
     ) -> Result<bool, StoreProblem> {
-        let Some((_, Exclusion { after, time })) = round.exclusion(question) else {
+        let Some((_, Exclusion { after, time })) = self.exclusion(question, round) else {
             return Ok(false);
         };
         // They count, also where an exclusion that they begin would be over.
@@ -369,8 +377,9 @@ impl Together {
             agreement, backend, ..
         } = question;
         let now = moment();
-        let in_use = round.exclusion(question).map(|(in_use, _)| in_use);
-        if let (Some(left), Some(in_use)) = (added.excluded, in_use) {
+        if let Some(left) = added.excluded
+            && let Some((in_use, _)) = self.exclusion(question, round)
+        {
             in_use.excluded_elsewhere(backend, left, now);
         }
         let Some((begun, full)) = added.full else {
@@ -407,10 +416,15 @@ impl Together {
         // Whoever ends counting together waits for one question at most.
         let answered = (!self.has_ended()).then(|| self.strike(&question, &struck, round));
         if let Some(Ok(begins)) = answered {
-            round.struck(&question, &struck, begins);
+            self.struck(&question, &struck, begins, round);
             return;
         }
-        let deciding = in_use.unwrap_or(agreement);
+        // Another configuration may be in use since the store was asked.
+        let Some((deciding, _)) = self.exclusion(&question, round) else {
+            let events = agreement.judged(backend, struck.found, None, now);
+            round.events.extend(events);
+            return;
+        };
         let (events, kept) = deciding.judged_alone(backend, struck.found, now);
         round.events.extend(events);
         struck.found = kept;

@@ -123,3 +123,82 @@ fn backends_that_come_and_go_take_no_memory_without_bound() {
     }
     assert_eq!(agreement.state().providers.len(), MOST_BACKENDS);
 }
+
+/// A request keeps the configuration that it began with. Its terms are withdrawn nevertheless.
+#[test]
+fn terms_that_were_withdrawn_exclude_nobody_and_end_no_window_of_others() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let owing = |provider: ProviderTerms| AgreementTerms {
+        of_provider: ProviderTerms {
+            availability: Share::parse("100%"),
+            reports: true,
+            ..provider
+        },
+        window: Window::Calls(1),
+        ..terms("gold")
+    };
+    let lie = |agreement: &Agreement| {
+        let events = agreement.doubted("one", ms(500), ms(1), now);
+        told(&events)
+    };
+    let former = agreement(owing(terms("gold").of_provider));
+    let lenient = owing(ProviderTerms::default());
+    let (next, _) = Agreement::following(&former, lenient, now);
+    for _ in 0..3 {
+        assert_eq!(former.ended("one", Served::Failed, now), []);
+        assert_eq!(told(&former.ended("one", WEAK, now)).len(), 1);
+        assert_eq!(lie(&former).len(), 1);
+        let found = former.judge("one", &failed(1), HOUR, now);
+        let (events, kept) = former.judged_alone("one", found.clone(), now);
+        assert_eq!((events, &kept), (Vec::new(), &found));
+        let events = former.judged("one", found, Some(now.at), now);
+        assert_eq!(told(&events), [(Obligation::Availability, 1, 1)]);
+        former.excluded_elsewhere("one", HOUR, now);
+    }
+    assert_eq!(next.standing("one", now.at), Standing::Party);
+    assert_eq!(next.status(now).providers[0].calls, 0);
+    assert_eq!(former.counted(|_| false), []);
+    // One that has no successor excludes nobody either.
+    let gone = agreement(terms("gold"));
+    assert_eq!(gone.withdraw(now), []);
+    for _ in 0..3 {
+        let found = gone.judge("one", &failed(10), HOUR, now);
+        let (events, kept) = gone.judged_alone("one", found, now);
+        assert_eq!((events.len(), kept.len()), (0, 1));
+    }
+    gone.excluded_elsewhere("one", HOUR, now);
+    assert_eq!(gone.standing("one", now.at), Standing::Party);
+}
+
+fn failed(calls: u64) -> ServedCounts {
+    ServedCounts {
+        calls,
+        failed: calls,
+        ..ServedCounts::default()
+    }
+}
+
+/// What comes back after other terms were taken into use is in no window of theirs.
+#[test]
+fn calls_that_come_back_after_their_terms_end() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let counts = ServedCounts {
+        weak: 1,
+        weakness: "unsigned".to_owned(),
+        ..failed(2)
+    };
+    let former = agreement(terms("gold"));
+    assert_eq!(former.count_again("one", &counts, now), []);
+    assert_eq!(former.status(now).providers[0].calls, 2);
+    let longer = AgreementTerms {
+        window: Window::Calls(100),
+        ..terms("gold")
+    };
+    let (next, events) = Agreement::following(&former, longer, now);
+    assert_eq!(told(&events), [(Obligation::Security, 1, 2)]);
+    let events = former.count_again("one", &counts, now);
+    assert_eq!(told(&events), [(Obligation::Security, 1, 2)]);
+    assert_eq!(next.status(now).providers[0].calls, 0);
+}

@@ -128,7 +128,7 @@ fn a_strike_that_is_answered_late_tells_of_the_exclusion_that_it_begins() {
         };
         assert_eq!(struck.count, 1);
         let mut round = using(&agreement);
-        round.struck(question, struck, begins);
+        store.struck(question, struck, begins, &mut round);
         assert_eq!(excluded(round.events), [time]);
         assert_eq!(standing(&agreement) == Standing::Excluded, begins);
     }
@@ -178,7 +178,7 @@ fn terms_that_were_withdrawn_exclude_nobody() {
     };
     let mut round = using(&next);
     store.added(&question, &ServedCounts::default(), added, &mut round);
-    round.struck(&question, &told(Instant::now()), true);
+    store.struck(&question, &told(Instant::now()), true, &mut round);
     assert_eq!(standing(&next), Standing::Party);
 }
 
@@ -199,7 +199,7 @@ fn an_exclusion_begins_with_its_violation_whenever_the_store_answers() {
         // The clock of this machine has not run for so long.
         return;
     };
-    let agreement = strict();
+    let (agreement, store) = (strict(), store(1));
     let question = || Question {
         agreement: Arc::clone(&agreement),
         backend: "one".to_owned(),
@@ -211,12 +211,12 @@ fn an_exclusion_begins_with_its_violation_whenever_the_store_answers() {
     for over in [whole, long] {
         // Neither one that was told nor one that was not excludes anybody any more.
         let mut round = using(&agreement);
-        round.struck(&question(), &told(over), true);
+        store.struck(&question(), &told(over), true, &mut round);
         let struck = Struck {
             found: found.clone(),
             ..told(over)
         };
-        round.struck(&question(), &struck, true);
+        store.struck(&question(), &struck, true, &mut round);
         assert_eq!(excluded(round.events), [None]);
         assert_eq!(standing(&agreement), Standing::Party);
     }
@@ -226,7 +226,7 @@ fn an_exclusion_begins_with_its_violation_whenever_the_store_answers() {
     };
     for struck in [told(half), struck] {
         let mut round = using(&agreement);
-        round.struck(&question(), &struck, true);
+        store.struck(&question(), &struck, true, &mut round);
         let at = |after| agreement.standing("one", since + after);
         assert_eq!(at(HOUR / 3), Standing::Excluded);
         assert_eq!(at(HOUR / 2 + HOUR / 60), Standing::Party);
@@ -355,9 +355,74 @@ fn violations_that_are_found_after_the_end_are_told_and_nobody_is_asked() {
     };
     let mut round = using(&agreement);
     store.added(&question, &ServedCounts::default(), added, &mut round);
-    assert_eq!((round.asked, round.events), (0, Vec::new()));
-    assert_eq!(store.counts().windows, 0);
-    assert_eq!(excluded(store.look(std::iter::once(&agreement))), [None]);
+    assert_eq!((round.asked, store.counts().windows), (0, 0));
+    assert_eq!(excluded(round.events), [None]);
+    assert_eq!(store.look(std::iter::once(&agreement)), []);
+}
+
+/// The store is asked under one configuration, and answers under the next one.
+#[test]
+fn terms_that_the_configuration_after_the_end_has_not_exclude_nobody() {
+    let harmless = || {
+        let mut terms = terms();
+        terms.of_provider.exclusion = None;
+        Arc::new(Agreement::new(terms))
+    };
+    let other = || {
+        let mut terms = terms();
+        terms.client = "CN=other".to_owned();
+        terms.of_provider = strict().terms().of_provider.clone();
+        Arc::new(Agreement::new(terms))
+    };
+    let after: [(Vec<Arc<Agreement>>, bool); 4] = [
+        (vec![strict()], true),
+        (vec![harmless()], false),
+        (vec![other()], false),
+        (Vec::new(), false),
+    ];
+    for (after, excludes) in after {
+        let (former, store) = (strict(), store(1));
+        assert_eq!(store.end(after.clone(), moment()), []);
+        let question = Question {
+            agreement: Arc::clone(&former),
+            backend: "one".to_owned(),
+            turn: Turn::new(),
+            about: About::Calls(ServedCounts::default()),
+        };
+        let enough = WindowCounts {
+            calls: 1,
+            failed: 1,
+            weak: 1,
+            ..WindowCounts::default()
+        };
+        let added = Added {
+            full: Some((HOUR, enough)),
+            excluded: None,
+        };
+        let mut round = using(&former);
+        store.added(&question, &ServedCounts::default(), added, &mut round);
+        assert_eq!(round.asked, 0);
+        assert_eq!(excluded(round.events), [None, excludes.then_some(HOUR)]);
+        assert_eq!(standing(&former), Standing::Party);
+        let expected = match excludes {
+            true => Standing::Excluded,
+            false => Standing::Party,
+        };
+        assert!(after.iter().all(|one| standing(one) == expected));
+        // What others have found excludes by the same agreements.
+        let added = Added {
+            full: None,
+            excluded: Some(HOUR),
+        };
+        store.added(
+            &question,
+            &ServedCounts::default(),
+            added,
+            &mut using(&former),
+        );
+        assert_eq!(standing(&former), Standing::Party);
+        assert!(after.iter().all(|one| standing(one) == expected));
+    }
 }
 
 #[test]
