@@ -224,25 +224,34 @@ impl Together {
         after: Vec<Arc<Agreement>>,
         now: Moment,
     ) -> Vec<AgreementEvent> {
-        *self.after() = Some(after);
-        self.give_back(&self.asking(), now)
+        *self.after() = Some(after.clone());
+        self.give_back(&self.asking(), &after, now)
     }
 
-    /// Gives back what waits, unless the store is being asked: whoever asks does so afterwards.
+    /// After the end, gives back what waits, unless the store is being asked: whoever asks does so
+    /// afterwards. Nobody else is ever found asking, since whoever comes before the end leaves at
+    /// once: two that leave it to each other would leave what waits to nobody.
     fn give_back_unless_asking(&self, now: Moment) -> Vec<AgreementEvent> {
+        let Some(after) = self.after().clone() else {
+            return Vec::new();
+        };
         match self.counts.asking.try_lock() {
-            Ok(asking) => self.give_back(&asking, now),
-            Err(TryLockError::Poisoned(asking)) => self.give_back(&asking.into_inner(), now),
+            Ok(asking) => self.give_back(&asking, &after, now),
+            Err(TryLockError::Poisoned(asking)) => {
+                self.give_back(&asking.into_inner(), &after, now)
+            }
             Err(TryLockError::WouldBlock) => Vec::new(),
         }
     }
 
-    /// After the end, calls about which the store was not heard come back to their agreements, and
-    /// violations are told.
-    fn give_back(&self, _asking: &MutexGuard<'_, ()>, now: Moment) -> Vec<AgreementEvent> {
-        let Some(after) = self.after().clone() else {
-            return Vec::new();
-        };
+    /// Calls about which the store was not heard come back to their agreements, and violations are
+    /// told.
+    fn give_back(
+        &self,
+        _asking: &MutexGuard<'_, ()>,
+        after: &[Arc<Agreement>],
+        now: Moment,
+    ) -> Vec<AgreementEvent> {
         let waiting = std::mem::take(&mut *self.waiting());
         let mut events = Vec::new();
         for (name, question) in waiting {

@@ -12,6 +12,9 @@ use super::*;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
+/// How often counting is ended while somebody looks: some in a thousand were lost.
+const ENDS: usize = 5000;
+
 fn terms() -> AgreementTerms {
     AgreementTerms {
         name: "gold".to_owned(),
@@ -423,6 +426,45 @@ fn terms_that_the_configuration_after_the_end_has_not_exclude_nobody() {
         assert_eq!(standing(&former), Standing::Party);
         assert!(after.iter().all(|one| standing(one) == expected));
     }
+}
+
+/// A thread looks again and again whether counting has ended, and another one ends it. Neither may
+/// leave what waits to the other one.
+#[test]
+fn whoever_comes_first_at_the_end_what_waits_is_given_back_once() {
+    let (agreement, store) = (strict(), store(1));
+    let found = agreement.judge("one", &failed_once(), HOUR, moment());
+    let name = name_of(&agreement, "one");
+    let mut told = [0; ENDS];
+    for told in &mut told {
+        *store.after() = None;
+        let question = Question {
+            agreement: Arc::clone(&agreement),
+            backend: "one".to_owned(),
+            turn: Turn::new(),
+            about: About::Violations(Struck {
+                found: found.clone(),
+                ..self::told(Instant::now())
+            }),
+        };
+        store.waiting().insert(name.clone(), question);
+        std::thread::scope(|scope| {
+            let (begun, looking) = std::sync::mpsc::channel();
+            let store = &store;
+            let looks = scope.spawn(move || {
+                begun.send(()).expect("the test waits");
+                let mut told = 0;
+                while !store.has_ended() {
+                    told += store.give_back_unless_asking(moment()).len();
+                }
+                told
+            });
+            looking.recv().expect("it begins");
+            *told += store.end(Vec::new(), moment()).len();
+            *told += looks.join().expect("no panic");
+        });
+    }
+    assert_eq!(told, [1; ENDS]);
 }
 
 #[test]
