@@ -51,6 +51,9 @@ return {told, math.max(0, (redis.call('HGET', KEYS[2], 'until') or 0) - now)}";
 
 /// Counts violations towards an exclusion, unless there is one. The answer is 1 where it begins.
 ///
+/// Violations of which the exclusion would be over count, and take nothing away: neither those that
+/// were counted before, nor any of the life of what is known.
+///
 /// KEYS: the window, its provider, the answers to this process. ARGV: the turn, for how many
 /// milliseconds its answer lives, violations, after how many the exclusion begins, its
 /// milliseconds, for how many milliseconds what is known of the provider lives.
@@ -60,17 +63,18 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if redis.call('HGET', KEYS[3], 'struck') == ARGV[1] then
   return tonumber(redis.call('HGET', KEYS[3], 'excluded'))
 end
-local excluded = 0
+local excluded, left = 0, tonumber(ARGV[5])
 if now >= tonumber(redis.call('HGET', KEYS[2], 'until') or 0) then
-  if redis.call('HINCRBY', KEYS[2], 'strikes', ARGV[3]) >= tonumber(ARGV[4]) then
+  local strikes = redis.call('HINCRBY', KEYS[2], 'strikes', ARGV[3])
+  if left > 0 and strikes >= tonumber(ARGV[4]) then
     redis.call('HDEL', KEYS[2], 'strikes')
-    redis.call('HSET', KEYS[2], 'until', string.format('%.0f', now + ARGV[5]))
+    redis.call('HSET', KEYS[2], 'until', string.format('%.0f', now + left))
     excluded = 1
   end
 end
 redis.call('HSET', KEYS[3], 'struck', ARGV[1], 'excluded', excluded)
 redis.call('PEXPIRE', KEYS[3], ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[6])
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[6]) then redis.call('PEXPIRE', KEYS[2], ARGV[6]) end
 return excluded";
 
 /// For how long what belongs to no window stays: strikes of a provider that behaves since then.
@@ -198,7 +202,8 @@ impl RedisWindows {
     }
 
     /// Counts violations towards an exclusion of that length, which begins after so many. Says
-    /// whether it begins now. What was not answered is to be repeated with its turn.
+    /// whether it begins now: one of no length does not. What was not answered is to be repeated
+    /// with its turn.
     ///
     /// # Errors
     ///

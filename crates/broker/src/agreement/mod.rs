@@ -103,6 +103,18 @@ impl Provider {
         })
     }
 
+    /// Excludes it until then, and strikes before count towards no other exclusion. None ends
+    /// earlier for that, and a moment that is over, or beyond all moments, changes nothing. Says
+    /// whether it is excluded until then.
+    fn exclude(&mut self, until: Option<Instant>, now: Moment) -> bool {
+        let until = until.filter(|until| *until > now.at);
+        if until.is_some() {
+            self.strikes = 0;
+            self.excluded = self.excluded.max(until);
+        }
+        until.is_some()
+    }
+
     /// Counts violations towards an exclusion, and excludes it where they are enough. The last one
     /// tells of that. An exclusion that is over has to [lapse](Self::lapse) before.
     fn strike(&mut self, exclusion: Option<Exclusion>, found: &mut [Violation], now: Moment) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::violation::{AgreementEvent, Violation};
 use super::window::{ServedCounts, ServedWindow};
-use super::{Agreement, Moment, State, Window, note};
+use super::{Agreement, Exclusion, Moment, State, Window, note};
 
 impl Agreement {
     /// The same, of which windows of calls that providers served end elsewhere.
@@ -112,6 +112,7 @@ impl Agreement {
     }
 
     /// Tells of what was judged, and whether the backend gets no calls: since when it is excluded.
+    /// That ends no exclusion earlier which there is, and one that is over takes no strikes away.
     /// Terms that exclude nobody any more exclude nobody here.
     pub fn judged(
         &self,
@@ -125,10 +126,11 @@ impl Agreement {
         let exclusion = state.exclusion.zip(excluded);
         if let Some(provider) = state.provider(backend) {
             events.extend(provider.lapse(&self.terms.name, backend, now));
-            if let (Some((exclusion, since)), Some(last)) = (exclusion, found.last_mut()) {
-                provider.strikes = 0;
-                provider.excluded = since.checked_add(exclusion.time);
-                last.excluded = Some(exclusion.time);
+            if let (Some((Exclusion { time, .. }, since)), Some(last)) =
+                (exclusion, found.last_mut())
+                && provider.exclude(since.checked_add(time), now)
+            {
+                last.excluded = Some(time);
             }
         }
         let State { violations, .. } = &mut *state;
@@ -159,14 +161,14 @@ impl Agreement {
         (events, Vec::new())
     }
 
-    /// Another process has excluded a backend, for that long from now on. Terms that exclude nobody any more exclude nobody here.
+    /// Another process has excluded a backend, for that long from now on, or longer where this one
+    /// has. Terms that exclude nobody any more exclude nobody here.
     pub fn excluded_elsewhere(&self, backend: &str, left: Duration, now: Moment) {
         let mut state = self.state();
         if state.exclusion.is_some()
             && let Some(provider) = state.provider(backend)
         {
-            provider.strikes = 0;
-            provider.excluded = now.at.checked_add(left).or(provider.excluded);
+            provider.exclude(now.at.checked_add(left), now);
         }
     }
 }

@@ -329,3 +329,23 @@ fn a_cancelled_assertion_is_cancelled_for_later_calls() {
     let other = ("https://sts.example", "_2");
     assert_eq!(is_cancelled(&later, other, at(1)), Ok(false));
 }
+
+#[test]
+fn what_is_told_late_ends_nothing_earlier() {
+    use soapstone::cancellations::{cancel, is_cancelled};
+
+    let folder = Folder::new();
+    let name = ("https://sts.example", "_1");
+    for until in [60, 30] {
+        let cache = folder.cache(10);
+        let ended = cache.end(&[[1; 32]], Outcome::Failed, at(until), at(0));
+        ended.expect("there is room");
+        cancel(&cache, name, "alice", at(until), at(0)).expect("there is room");
+    }
+    let later = folder.cache(10);
+    assert_eq!(is_cancelled(&later, name, at(59)), Ok(true));
+    assert_eq!(is_cancelled(&later, name, at(60)), Ok(false));
+    let begun = later.begin(&[], &[[1; 32]], at(120), at(59));
+    let failed = begun.map(|(_, tallies)| tallies[0].failed);
+    assert_eq!(failed, Ok(2));
+}

@@ -345,3 +345,16 @@ fn a_cancelled_assertion_is_cancelled_for_the_process_until_it_ends() {
     let refused = cancel(&full, ("https://sts.example", "_2"), "bob", at(60), at(0));
     assert_eq!(refused, Err(ReplayError::Full { capacity: 1 }));
 }
+
+#[test]
+fn what_is_told_late_of_a_cancelled_assertion_ends_nothing_earlier() {
+    use soapstone::cancellations::{cancel, is_cancelled};
+
+    let memory = MemoryReplay::new(10);
+    let name = ("https://sts.example", "_1");
+    for (by, until) in [("alice", 60), ("bob", 30), ("alice", 30)] {
+        cancel(&memory, name, by, at(until), at(0)).expect("there is room");
+    }
+    assert_eq!(is_cancelled(&memory, name, at(59)), Ok(true));
+    assert_eq!(is_cancelled(&memory, name, at(60)), Ok(false));
+}

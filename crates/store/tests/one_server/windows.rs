@@ -11,6 +11,8 @@ use soapstone_store::{
 use super::servers::Server;
 
 const HOUR: Duration = Duration::from_secs(3600);
+/// Longer than what is known of a provider without an exclusion.
+const LONG: Duration = Duration::from_secs(60 * 24 * 3600);
 const TEN: WindowEnd = WindowEnd::Calls(10);
 
 /// The windows of a process of its own.
@@ -138,6 +140,37 @@ fn violations_that_processes_find_exclude_a_provider_for_all() {
     // Who is excluded is not excluded again.
     assert_eq!(strike(&one), Ok(false));
     assert_eq!(strike(&one), Ok(false));
+}
+
+/// The exclusion of a violation that is reported late is over by then.
+#[test]
+fn a_late_report_takes_neither_fresh_strikes_nor_an_exclusion_away() {
+    let server = Server::start(&[]);
+    let (one, other) = (windows(server.port), windows(server.port));
+    let strike = |process: &RedisWindows, after, time| {
+        process.strike(&Turn::new(), &named("gold"), 1, (after, time))
+    };
+    let late = || strike(&other, 3, Duration::ZERO);
+    assert_eq!(strike(&one, 3, HOUR), Ok(false));
+    assert_eq!(late(), Ok(false));
+    // It is the third one, and begins nothing.
+    assert_eq!(late(), Ok(false));
+    assert_eq!(strike(&one, 3, LONG), Ok(true));
+    assert_eq!(late(), Ok(false));
+    assert_eq!(strike(&other, 3, HOUR), Ok(false));
+    let added = add(&other, "gold", WindowCounts::default(), TEN);
+    let left = added.expect("the store answers").excluded;
+    assert!(left.is_some_and(|left| left > LONG - HOUR), "{left:?}");
+    let lives: Vec<i64> = server
+        .keys()
+        .iter()
+        .map(|key| server.ask(&["PTTL", key]))
+        .collect();
+    let longest = lives.into_iter().max().map(i64::unsigned_abs);
+    assert!(
+        longest.is_some_and(|life| life > LONG.as_millis() as u64),
+        "{longest:?}"
+    );
 }
 
 #[test]

@@ -202,3 +202,37 @@ fn calls_that_come_back_after_their_terms_end() {
     assert_eq!(told(&events), [(Obligation::Security, 1, 2)]);
     assert_eq!(next.status(now).providers[0].calls, 0);
 }
+
+/// What the store says late of an exclusion takes nothing away.
+#[test]
+fn a_late_exclusion_ends_none_earlier_and_one_that_is_over_erases_no_strikes() {
+    let clock = Clock::new();
+    let (begun, now) = (clock.at(Duration::ZERO), clock.at(2 * HOUR));
+    let late: [fn(&Agreement, Moment, Moment); 2] = [
+        |agreement, begun, now| {
+            let found = agreement.judge("one", &failed(10), HOUR, now);
+            let events = agreement.judged("one", found, Some(begun.at), now);
+            let violated = |event: &AgreementEvent| match event {
+                AgreementEvent::Violated(violation) => Some(violation.excluded),
+                _ => None,
+            };
+            let excluded: Vec<_> = events.iter().filter_map(violated).collect();
+            assert_eq!(excluded, [None]);
+        },
+        |agreement, _, now| agreement.excluded_elsewhere("one", Duration::ZERO, now),
+    ];
+    for report in late {
+        let agreement = agreement(terms("gold"));
+        let strikes = || agreement.status(now).providers[0].strikes;
+        let found = agreement.judge("one", &failed(10), HOUR, now);
+        agreement.judged_alone("one", found, now);
+        report(&agreement, begun, now);
+        assert_eq!(strikes(), 1);
+        assert_eq!(agreement.standing("one", now.at), Standing::Party);
+        agreement.excluded_elsewhere("one", HOUR, now);
+        let nearly_over = clock.at(3 * HOUR - ms(1)).at;
+        report(&agreement, begun, now);
+        agreement.excluded_elsewhere("one", ms(5), now);
+        assert_eq!(agreement.standing("one", nearly_over), Standing::Excluded);
+    }
+}
