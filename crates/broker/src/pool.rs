@@ -446,6 +446,8 @@ impl Pool {
     }
 
     /// Whether a call that a member failed may go to another one, after as many as it was sent to.
+    /// One that was sent costs a part of the budget. Where it is not sent again after all, that is
+    /// to be [refunded](Self::refund).
     ///
     /// # Errors
     ///
@@ -467,6 +469,14 @@ impl Pool {
                 true => Ok(()),
                 false => Err(NoRetry::Budget),
             },
+        }
+    }
+
+    /// A call was not sent again that might have been, by [`retry`](Self::retry): what it cost
+    /// comes back.
+    pub fn refund(&self, repeatable: Repeatable) {
+        if repeatable == Repeatable::Idempotent {
+            self.course().budget.refund();
         }
     }
 

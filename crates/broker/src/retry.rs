@@ -75,6 +75,11 @@ impl Budget {
         self.left = left.unwrap_or(self.left);
         left.is_some()
     }
+
+    /// What a repetition cost that was not sent comes back.
+    pub(crate) fn refund(&mut self) {
+        self.left = self.left.saturating_add(CALL).min(MOST);
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::{Forward, Plain, secure};
 use super::steps::{EndpointError, read_request};
-use super::working::{SMALL_MESSAGE, done, work};
+use super::working::{SMALL_MESSAGE, done, go_on, work};
 use crate::config::direction::Direction;
 use crate::route::Route;
 use crate::route::upstream::{Said, Upstream};
@@ -131,7 +131,8 @@ async fn prepare(
                 Box::pin(choose::after_waiting(reporter, unready, version, octets)).await?
             }
         };
-        let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
+        let (version, task) = securing_task(reporter, class, opened, chosen, said);
+        let forward = work(reporter, version, task, reservation, Message::Request);
         return forward.await.map(Prepared::Forward);
     };
     let suspect = Suspect::copy(reporter, Direction::Inbound, version, &message.root)
@@ -207,7 +208,9 @@ async fn prepare(
             let octets = &opened.octets;
             let waiting = choose::after_waiting(reporter, unready, version, octets);
             let chosen = Box::pin(waiting).await?;
-            let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
+            let (version, task) = securing_task(reporter, class, opened, chosen, said);
+            // Its marks are taken.
+            let forward = go_on(reporter, version, task, reservation);
             Box::pin(forward).await.map(Prepared::Forward)
         }
     }
@@ -223,15 +226,14 @@ fn securing(route: &Route) -> WorkClass {
     route.upstreams().map(of).max().unwrap_or(WorkClass::Inline)
 }
 
-/// The last step, where it is a task of its own.
-async fn secure_by_worker(
+/// The last step, where it is a task of its own, and the version of its message.
+fn securing_task(
     reporter: &Reporter<'_>,
     class: WorkClass,
     opened: Box<Opened>,
     chosen: Chosen,
     said: Said,
-    reservation: &mut Reservation,
-) -> Result<Box<Forward>, Response<Reply>> {
+) -> (SoapVersion, Task<Result<Box<Forward>, EndpointError>>) {
     let version = opened.version;
     let observed = Arc::clone(&reporter.observed);
     let endpoint = chosen.upstream.endpoint.as_ref();
@@ -240,10 +242,10 @@ async fn secure_by_worker(
     let step =
         |desk: Desk| async move { secure(opened, chosen, said, room, &observed, &desk).await };
     let task = Task::new(class, stores, step).recorded(&reporter.observed);
-    work(reporter, version, task, reservation, Message::Request).await
+    (version, task)
 }
 
-/// The same, of a request that another backend did not answer.
+/// The same, of a request that another backend did not answer. It goes on: it has had its turn.
 pub(super) async fn secure_anew(
     reporter: &Reporter<'_>,
     plain: Plain,
@@ -252,8 +254,9 @@ pub(super) async fn secure_anew(
     reservation: &mut Reservation,
 ) -> Result<Box<Forward>, Response<Reply>> {
     let opened = Box::new(Opened::plain(plain.message, version));
-    let class = WorkClass::Blocking;
-    secure_by_worker(reporter, class, opened, chosen, plain.said, reservation).await
+    let (said, class) = (plain.said, WorkClass::Blocking);
+    let (version, task) = securing_task(reporter, class, opened, chosen, said);
+    go_on(reporter, version, task, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be

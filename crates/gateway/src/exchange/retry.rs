@@ -11,11 +11,11 @@ use soapstone::endpoint::says_context_is_gone;
 use soapstone::wss::{Receipt, SoapVersion};
 
 use super::choose::{self, Chosen};
-use super::reporter::{Message, Reporter};
+use super::reporter::Reporter;
 use super::secure::InConversation;
 use super::send::Arrival;
 use super::steps::{With, secure_request};
-use super::working::work;
+use super::working::go_on;
 use crate::conversation::context::ContextLease;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
@@ -102,5 +102,5 @@ pub(super) async fn secure_again(
         Ok((again, lease))
     };
     let task = Task::new(WorkClass::Blocking, None, step).recorded(&reporter.observed);
-    work(reporter, version, task, reservation, Message::Request).await
+    go_on(reporter, version, task, reservation).await
 }

@@ -1,7 +1,8 @@
 //! Work on the messages of an exchange, done by the executor.
 //!
 //! The rule kept here: a message has its place while it is worked on, and the client of a request
-//! its share of the queue. No answer is refused for want of a worker.
+//! its share of the queue. No request that was let in, and no answer, is refused for want of a
+//! worker.
 
 use http::Response;
 use soapstone::wss::SoapVersion;
@@ -10,6 +11,7 @@ use super::reporter::{Message, Reporter};
 use super::steps::EndpointError;
 use crate::scheduling::task::Task;
 use crate::scheduling::workers::NotDone;
+use crate::shares::Turn;
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
@@ -21,7 +23,8 @@ use crate::wire::reply::Reply;
 pub(super) const SMALL_MESSAGE: usize = 64 * 1024;
 
 /// Has work done, for which the message has its place, and the client of a request its share of the
-/// queue. An answer has none: there are no more answers than requests that had their turns.
+/// queue. An answer has none: there are no more answers than requests that had their turns. So it
+/// is with requests that [go on](go_on).
 pub(super) async fn work<T: Send + 'static>(
     reporter: &Reporter<'_>,
     version: SoapVersion,
@@ -29,21 +32,44 @@ pub(super) async fn work<T: Send + 'static>(
     reservation: &mut Reservation,
     message: Message,
 ) -> Result<T, Response<Reply>> {
-    let exchange = reporter.exchange;
-    let (task, turn) = match message {
+    match message {
         Message::Request => {
-            let Some(turn) = exchange.turn().await else {
+            let Some(turn) = reporter.exchange.turn().await else {
                 let detail = "the client has its share of the messages that wait".to_owned();
                 return Err(reporter.fail(version, Cause::Busy, "client-queue", detail));
             };
-            (task, Some(turn))
+            perform(reporter, version, task, reservation, message, Some(turn)).await
         }
-        Message::Response => (task.of_answer(), None),
-    };
+        Message::Response => {
+            let task = task.let_in_before();
+            perform(reporter, version, task, reservation, message, None).await
+        }
+    }
+}
+
+/// Has further work done on a request that was let in: its marks and its token of an agreement are
+/// taken, or a backend has had it. It has had its turn.
+pub(super) async fn go_on<T: Send + 'static>(
+    reporter: &Reporter<'_>,
+    version: SoapVersion,
+    task: Task<Result<T, EndpointError>>,
+    reservation: &mut Reservation,
+) -> Result<T, Response<Reply>> {
+    let (task, message) = (task.let_in_before(), Message::Request);
+    perform(reporter, version, task, reservation, message, None).await
+}
+
+async fn perform<T: Send + 'static>(
+    reporter: &Reporter<'_>,
+    version: SoapVersion,
+    task: Task<Result<T, EndpointError>>,
+    reservation: &mut Reservation,
+    message: Message,
+    turn: Option<Turn>,
+) -> Result<T, Response<Reply>> {
     let held = (turn, reservation.hand_over());
-    let (done, held) = task
-        .perform(&reporter.exchange.resources.executor, held)
-        .await;
+    let executor = &reporter.exchange.resources.executor;
+    let (done, held) = task.perform(executor, held).await;
     if let Some((_, held)) = held {
         *reservation = held;
     }

@@ -190,6 +190,7 @@ impl Balancer {
             choosing,
             wanted,
             tried,
+            paid: None,
             outcome: Outcome::Abandoned,
             sent: None,
             weakness: None,
@@ -325,6 +326,8 @@ pub(crate) struct Attempt {
     wanted: Wanted,
     /// Where it was before.
     tried: Vec<MemberId>,
+    /// As what the budget of repetitions allowed it after these, until it leaves.
+    paid: Option<Repeatable>,
     outcome: Outcome,
     /// When it left, while its agreement waits for the backend.
     sent: Option<Instant>,
@@ -427,6 +430,7 @@ impl Attempt {
             metrics.weak_algorithm(Direction::Outbound, algorithm);
         }
         self.sent = Some(Instant::now());
+        self.paid = None;
     }
 
     /// It came to an end that says nothing of the backend.
@@ -495,12 +499,20 @@ impl Attempt {
         tried.push(self.choice.member);
         let wanted = self.wanted.clone();
         let from = self.choice.member;
+        // What was paid for this attempt pays for the next one, where it has not left.
+        let carried = self.paid.take();
         // What it learnt counts for the next choice.
         drop(self);
         let allowed = balancer.pool.retry(failed, repeatable, tried.len());
-        let next = allowed
+        let paid = carried.or(allowed.is_ok().then_some(repeatable));
+        let mut next = allowed
             .map_err(NoOther::Retry)
             .and_then(|()| balancer.attempt(wanted, tried).map_err(NoOther::Refused));
+        match (&mut next, paid) {
+            (Ok(next), paid) => next.paid = paid,
+            (Err(_), Some(paid)) => balancer.pool.refund(paid),
+            (Err(_), None) => {}
+        }
         let (route, backend) = (balancer.metrics.route(), balancer.pool.name(from));
         match &next {
             Ok(next) => {
@@ -529,7 +541,11 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         let now = Instant::now().into_std();
-        let changed = self.balancer.pool.ended(self.choice, self.outcome, now);
+        let pool = &self.balancer.pool;
+        if let Some(unsent) = self.paid {
+            pool.refund(unsent);
+        }
+        let changed = pool.ended(self.choice, self.outcome, now);
         self.balancer.tell(self.choice.member, changed);
         if let (Some(agreement), Some(served)) = (&self.wanted.agreement, self.served()) {
             agreement.ended(self.backend(), served);

@@ -36,7 +36,7 @@ where
     let task = Task::new(WorkClass::Blocking, stores, work);
     let task = match about {
         OwnMessage::Question => task,
-        OwnMessage::Answer => task.of_answer(),
+        OwnMessage::Answer => task.let_in_before(),
     };
     match task.perform(executor, ()).await.0 {
         Ok(result) => result,

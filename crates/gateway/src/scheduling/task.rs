@@ -71,8 +71,8 @@ struct Asked {
     stores: Option<Arc<RouteStores>>,
     /// Whether it may ask somebody who is none of these stores.
     beyond_stores: bool,
-    /// Whether it is about the answer to a message that was let in.
-    is_answer: bool,
+    /// Whether it goes on with a message that was let in, or is about the answer to it.
+    was_let_in: bool,
     class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
@@ -120,7 +120,7 @@ impl<T: Send + 'static> Task<T> {
             asked: Asked {
                 stores,
                 beyond_stores: false,
-                is_answer: false,
+                was_let_in: false,
                 class,
                 pause,
                 waits: Waits::default(),
@@ -135,10 +135,11 @@ impl<T: Send + 'static> Task<T> {
         self
     }
 
-    /// Says that the work is about the answer to a message that was let in. Whoever was asked has
-    /// done it: the answer is refused for want of no worker, and new work comes behind it.
-    pub(crate) fn of_answer(mut self) -> Self {
-        self.asked.is_answer = true;
+    /// Says that the work goes on with a message that was let in, or is about the answer to it. Its
+    /// marks are taken, or somebody was asked and has done it: it is refused for want of no worker,
+    /// and new work comes behind it.
+    pub(crate) fn let_in_before(mut self) -> Self {
+        self.asked.was_let_in = true;
         self
     }
 
@@ -162,7 +163,7 @@ impl<T: Send + 'static> Task<T> {
         held: H,
     ) -> (Result<T, NotDone>, Option<H>) {
         let Self { work, mut asked } = self;
-        if !asked.is_answer && asked.may_wait() && !executor.workers().has_room() {
+        if !asked.was_let_in && asked.may_wait() && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
         let asking = match asked.step(executor, None, work).await {
@@ -231,7 +232,7 @@ impl Asked {
             WorkClass::Blocking
         };
         let done = match away {
-            None if self.is_answer => executor.workers().run_next(class, job).await?,
+            None if self.was_let_in => executor.workers().run_next(class, job).await?,
             None => executor.workers().run(class, job).await?,
             Some(away) => executor.workers().resume(away, class, job).await?,
         };

@@ -1,6 +1,7 @@
 //! A shared store that takes its time: its answers are held, and messages are counted meanwhile.
 
 mod answers;
+mod requests;
 
 use std::net::SocketAddr;
 use std::process::Command;

@@ -260,6 +260,12 @@ fn a_call_goes_to_each_member_once_and_again_only_if_it_may() {
     let repeat = || pool.retry(Failed::Broken, Idempotent, 1);
     while repeat().is_ok() {}
     assert_eq!(repeat(), Err(NoRetry::Budget));
+    // Only those cost something that were sent.
+    for (unsent, expected) in [(Unsent, Err(NoRetry::Budget)), (Idempotent, Ok(()))] {
+        pool.refund(unsent);
+        assert_eq!(repeat(), expected);
+    }
+    assert_eq!(repeat(), Err(NoRetry::Budget));
 }
 
 #[test]

@@ -346,6 +346,30 @@ async fn health_checks_take_a_backend_out_and_bring_it_back() {
     assert_eq!(callees(&gateway, 3).await, counts([("one", 3)]));
 }
 
+/// Otherwise calls that could go nowhere else would leave the next ones no other attempt.
+#[tokio::test]
+async fn a_call_that_no_other_backend_can_take_costs_no_repetition() {
+    let busy = Member::new("busy", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    busy.status.store(503, Ordering::Relaxed);
+    other.health.store(503, Ordering::Relaxed);
+    let backends = [(busy.address, ""), (other.address, "backup = true")];
+    let more = format!(
+        "{IDEMPOTENT}ejection = false\n[routes.balance.check]\npath = \"/healthz\"\ninterval = \"5ms\"\nfall = 1\nrise = 1\n"
+    );
+    let gateway = gateway(&file(&backends, &more)).await;
+    becomes(&gateway, &other, false).await;
+    // More than may be repeated in a row, until nothing would be left for the next one.
+    for _ in 0..22 {
+        let answer = call(&gateway).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    other.health.store(200, Ordering::Relaxed);
+    becomes(&gateway, &other, true).await;
+    assert_eq!(callees(&gateway, 1).await, counts([("other", 1)]));
+    assert_eq!((busy.requests(), other.requests()), (23, 1));
+}
+
 #[tokio::test]
 async fn a_check_without_a_path_tries_a_connection() {
     let mut one = Member::new("one", Manner::Names).await;

@@ -18,14 +18,14 @@ use crate::secured::{secured, service};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, post, send, soon};
 
 /// Every question has it.
-const ANY: &[u8] = b"";
+pub(super) const ANY: &[u8] = b"";
 
-const NO_PLACE: &str = "queue = 1, per_client = { queue = 100 }";
-const NO_SHARE: &str = "queue = 100, per_client = { queue = 1 }";
+pub(super) const NO_PLACE: &str = "queue = 1, per_client = { queue = 100 }";
+pub(super) const NO_SHARE: &str = "queue = 100, per_client = { queue = 1 }";
 
 /// A gateway with one worker. Signed messages at `/shared` have their marks in the store, and go on
 /// to the backend; another route is as told.
-async fn gateway(
+pub(super) async fn gateway(
     folder: &Folder,
     store: &Store,
     backend: &Backend,
@@ -43,7 +43,12 @@ async fn gateway(
 }
 
 /// Has two messages wait for the store, one after the other. There is no room for a third one.
-async fn fill(folder: &Folder, store: &Store, gateway: &Running, reason: &str) -> JoinSet<Answer> {
+pub(super) async fn fill(
+    folder: &Folder,
+    store: &Store,
+    gateway: &Running,
+    reason: &str,
+) -> JoinSet<Answer> {
     let mut waiting = JoinSet::new();
     for held in 1..=2 {
         let (address, message) = (gateway.address(), secured(folder, "sign"));
@@ -59,7 +64,7 @@ async fn fill(folder: &Folder, store: &Store, gateway: &Running, reason: &str) -
 }
 
 /// The waiting messages go on, and are answered.
-async fn all_answered(store: &Store, waiting: JoinSet<Answer>) {
+pub(super) async fn all_answered(store: &Store, waiting: JoinSet<Answer>) {
     assert_eq!(*store.held.borrow(), 2, "they waited all the time");
     store.let_go();
     for answer in soon("all answers", waiting.join_all()).await {
