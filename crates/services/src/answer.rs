@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use soapstone_xml::{IdAttributes, Limits, ParseOptions};
 
+use crate::config::Config;
 use crate::contract;
 use crate::database::Database;
 use crate::employees::EMPLOYEES;
@@ -23,9 +24,9 @@ use crate::message::Message;
 use crate::refusal::Refusal;
 use crate::responses;
 use crate::sensor::{Controller, ReadError, Sensor};
-use crate::server::{Config, StartError};
 use crate::service::Service;
 use crate::soap::SoapVersion;
+use crate::start_error::StartError;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 const XML: &str = "text/xml; charset=utf-8";

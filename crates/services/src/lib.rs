@@ -17,6 +17,7 @@
 
 mod answer;
 mod catalogue;
+mod config;
 pub mod contract;
 mod database;
 mod database_server;
@@ -31,13 +32,16 @@ mod sensor;
 mod server;
 mod service;
 mod soap;
+mod start_error;
 mod words;
 
 pub use catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
+pub use config::Config;
 pub use database::{Counts, DatabaseError, DatabaseLocation};
 pub use database_server::{DatabaseServer, NoServer};
 pub use employees::{EMPLOYEES, Employee, employees, greeting};
 pub use sensor::{Controller, ControllerLocation, Device, Patience};
-pub use server::{Config, Running, Services, StartError, serve};
+pub use server::{Running, Services, serve};
 pub use service::Service;
 pub use soap::SoapVersion;
+pub use start_error::StartError;

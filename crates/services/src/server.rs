@@ -7,7 +7,6 @@
 //! comes while it is answered.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -23,81 +22,10 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::answer::Answers;
-use crate::database::{Database, DatabaseError, DatabaseLocation};
-use crate::sensor::{ControllerLocation, Patience};
+use crate::config::Config;
+use crate::database::Database;
 use crate::service::Service;
-
-/// How the services are run.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Where to listen; port 0 takes a free one. Default: `127.0.0.1:0`.
-    pub listen: SocketAddr,
-    /// The URL that the contracts name instead of the request's Host, such as
-    /// `https://services.example`. No default.
-    pub public_url: Option<String>,
-    /// Where the books are. Default: SQLite in memory.
-    pub database: DatabaseLocation,
-    /// Where the controller of the sensor is that `getTemperature` reads. Default: one of its own.
-    pub controller: ControllerLocation,
-    /// For how long a controller that does not answer is asked. Default: six times, 250 ms each.
-    pub sensor_patience: Patience,
-    /// The largest request, in bytes. Default: 8 MiB, the limit of the engine's endpoints.
-    pub message: usize,
-    /// How long a request may take to arrive. Default: 30 s.
-    pub patience: Duration,
-    /// How long a stop waits for requests that are being answered. Default: 10 s.
-    pub grace: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            public_url: None,
-            database: DatabaseLocation::default(),
-            controller: ControllerLocation::default(),
-            sensor_patience: Patience::default(),
-            message: 8 * 1024 * 1024,
-            patience: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
-        }
-    }
-}
-
-/// Why the services cannot start.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The address cannot be had.
-    Listen {
-        /// Which.
-        address: SocketAddr,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The database cannot be had.
-    Database(DatabaseError),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Listen { address, source } => {
-                write!(formatter, "cannot listen on {address}: {source}")
-            }
-            StartError::Database(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StartError::Listen { source, .. } => Some(source),
-            StartError::Database(error) => error.source(),
-        }
-    }
-}
+use crate::start_error::StartError;
 
 /// The sample services.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use super::{Controller, Device};
-use crate::server::StartError;
+use crate::start_error::StartError;
 
 /// Where the controller of the sensor is.
 #[derive(Clone, Copy, Debug)]
