@@ -6,8 +6,8 @@
 //! The rule kept here: the changes of a request are kept together or not at all.
 
 mod calls;
+mod error;
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,6 +25,7 @@ use tokio::sync::Mutex;
 use crate::location::Location;
 
 pub(crate) use calls::Retention;
+pub use error::StorageError;
 
 /// How long a database may take for a change, or to be connected to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,63 +35,6 @@ const READING: Duration = Duration::from_secs(2);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS soapstone_registry (kind VARCHAR(16) NOT NULL, \
      entry_key VARCHAR(1024) NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, entry_key))";
-
-/// Why entries cannot be kept or read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StorageError {
-    /// The database does not answer in time.
-    Slow(Duration),
-    /// Another process has the database.
-    InUse,
-    /// The database refuses, or is not there.
-    Database(sqlx::Error),
-    /// A row that this program did not write.
-    Row {
-        /// The key of the entry.
-        key: String,
-    },
-    /// The program was built without the driver of this database.
-    #[cfg(not(feature = "servers"))]
-    NoDriver,
-}
-
-impl fmt::Display for StorageError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Slow(patience) => {
-                write!(out, "the database did not answer within {patience:?}")
-            }
-            Self::InUse => out.write_str("another registry uses the database"),
-            Self::Database(error) => write!(out, "the database refuses: {error}"),
-            Self::Row { key } => write!(out, "the row {key} is not of this program"),
-            #[cfg(not(feature = "servers"))]
-            Self::NoDriver => out.write_str("this program was built without its driver"),
-        }
-    }
-}
-
-impl std::error::Error for StorageError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Database(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<sqlx::Error> for StorageError {
-    fn from(error: sqlx::Error) -> Self {
-        let is_locked = error.as_database_error().is_some_and(|it| {
-            // SQLITE_BUSY, which has no SQLSTATE.
-            it.code().as_deref() == Some("5")
-        });
-        match is_locked {
-            true => Self::InUse,
-            false => Self::Database(error),
-        }
-    }
-}
 
 /// A database with entries, and with calls where these are logged.
 pub(crate) struct Storage {

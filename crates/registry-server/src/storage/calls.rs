@@ -9,7 +9,7 @@ use soapstone_registry::calls::{Call, CallEntry, CallQuery};
 use soapstone_registry::{LoggedCalls, Owner};
 use sqlx::{ColumnIndex, Decode, Encode, Executor, IntoArguments, QueryBuilder, Row, Type};
 
-use super::StorageError;
+use super::error::StorageError;
 
 /// Calls of one statement: databases bound the values in it.
 const AT_ONCE: usize = 100;
