@@ -136,7 +136,7 @@ impl Case {
 
     /// Whether the case is one of the project's own.
     pub fn is_own(&self) -> bool {
-        self.folder.starts_with(crate::own())
+        self.folder.starts_with(crate::directory::own())
     }
 }
 

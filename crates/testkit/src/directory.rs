@@ -50,6 +50,11 @@ pub(crate) fn vectors() -> Option<&'static Path> {
         .as_deref()
 }
 
+/// The folder of the project's own vectors.
+pub fn own() -> PathBuf {
+    repository().join("vectors")
+}
+
 /// The root of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -44,13 +44,11 @@ mod not_run;
 mod processor;
 mod table;
 
-use std::path::PathBuf;
-
 pub use case::Case;
 #[cfg(feature = "tls")]
 pub use client_tls::client_tls;
 pub use clock::{Elapsed, at, moment};
-pub use directory::{cases_of_partners, has_vectors_directory};
+pub use directory::{cases_of_partners, has_vectors_directory, own};
 pub use failures::Failures;
 pub use folder::Folder;
 pub use processor::processor_time;
@@ -98,11 +96,6 @@ pub fn without_cases_of_partners(cases: usize) {
         kind: "case".to_owned(),
         cases,
     }]);
-}
-
-/// The folder of the project's own vectors.
-pub fn own() -> PathBuf {
-    directory::repository().join("vectors")
 }
 
 fn select(counted: impl Fn(&Row) -> bool, wanted: impl Fn(&Case) -> bool, what: &str) -> Vec<Case> {
