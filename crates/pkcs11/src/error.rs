@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::KeyLocation;
+use crate::location::KeyLocation;
 
 /// A key in a token that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

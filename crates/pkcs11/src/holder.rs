@@ -12,8 +12,8 @@ use soapstone_crypto::{
     ExternalKey, ExternalKeyError, PublicKey, RsaPadding, SecretBytes, SignatureAlgorithm,
 };
 
-use crate::KeyLocation;
 use crate::error::{Problem, TokenError};
+use crate::location::KeyLocation;
 use crate::module::Module;
 use crate::session::{Failure, Operation, Outcome, Uses};
 use crate::worker::{self, Job, Progress};

@@ -17,9 +17,9 @@ use cryptoki::types::RawAuthPin;
 use soapstone_crypto::{RsaPadding, SecretBytes, SignatureAlgorithm};
 
 use crate::error::Problem;
+use crate::location::{KeyLocation, KeyName, TokenName};
 use crate::mechanism;
 use crate::module::{Module, said};
-use crate::{KeyLocation, KeyName, TokenName};
 
 /// Why an operation gives no result.
 pub(crate) enum Failure {

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::KeyLocation;
 use crate::error::Problem;
+use crate::location::KeyLocation;
 use crate::module::Module;
 use crate::session::{Failure, OpenKey, Operation, Outcome};
 
