@@ -30,14 +30,18 @@ mod conform;
 mod date_time;
 mod element;
 mod exchange;
+mod facts;
 mod findings;
+mod found;
 mod look;
 mod message;
 mod names;
 mod received;
 mod report;
+mod resolver;
 mod rule;
 mod table;
+mod verdict;
 
 use std::fmt;
 
@@ -45,22 +49,23 @@ use soapstone_mime::Package;
 use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
-pub use conform::{Breach, Conformance, Evidence, Judged, RuleVerdict, Verdict};
-pub use exchange::{Exchange, ExchangeFacts, PairedBy, Pairing};
+pub use conform::{Breach, Conformance, Judged, RuleVerdict};
+pub use exchange::{Exchange, PairedBy, Pairing};
+pub use facts::ExchangeFacts;
 pub use findings::{Finding, MOST_FINDINGS};
+pub use found::{Report, Subject};
 pub use received::broken_rules;
 pub use report::{json, rules_in_markdown, sarif, text};
+pub use resolver::Resolver;
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
 pub use soapstone_mime::{LARGEST_PACKAGE, PackageError};
 pub use table::{NOT_LOOKED_FOR, exchange_rules, rule, rules_table};
+pub use verdict::{Evidence, Verdict};
 
 use element::Work;
 use findings::Findings;
 use message::Message;
 use names::{EBMS, SOAP11, SOAP12, WSDL};
-
-/// Gives the bytes of another document, by its URI; `None` if it cannot.
-pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// Which profiles a document is held against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,66 +78,6 @@ pub enum Choice {
     Fitting,
     /// These.
     Of(Profiles),
-}
-
-/// What a document is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Subject {
-    /// A SOAP envelope.
-    Envelope,
-    /// A MIME package with a SOAP envelope.
-    Package,
-    /// A WSDL 1.1.
-    Description,
-    /// A policy.
-    Policy,
-}
-
-impl Subject {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Envelope => "envelope",
-            Self::Package => "package",
-            Self::Description => "description",
-            Self::Policy => "policy",
-        }
-    }
-}
-
-/// What was found in one document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// What the document is.
-    pub subject: Subject,
-    /// The profiles that it was held against.
-    pub profiles: Profiles,
-    /// The breaches, in document order; [`MOST_FINDINGS`] at most.
-    pub findings: Vec<Finding>,
-    /// Further warnings that are counted alone.
-    pub further_warnings: usize,
-    /// Further errors that are counted alone.
-    pub further_errors: usize,
-    /// The areas of rules that the document has something of.
-    pub areas: Vec<Area>,
-    /// What pairing asks of it, if it is a message.
-    pub exchange: Option<ExchangeFacts>,
-}
-
-impl Report {
-    /// How many breaches of a severity there are, further ones included.
-    pub fn count(&self, severity: Severity) -> usize {
-        let further = match severity {
-            Severity::Warning => self.further_warnings,
-            Severity::Error => self.further_errors,
-        };
-        let kept = self.findings.iter();
-        further
-            + kept
-                .filter(|finding| finding.severity() == severity)
-                .count()
-    }
 }
 
 /// A document that no rule can be looked for in.

@@ -12,10 +12,10 @@ use soapstone_policy::{
 };
 use soapstone_xml::{Document, Element, Position};
 
-use crate::Resolver;
 use crate::findings::{Findings, quoted};
 use crate::look::wsdl::is_soap;
 use crate::names::{WSDL, WSU, XML};
+use crate::resolver::Resolver;
 
 /// Assertions that protect messages with keys of their own.
 const KEYED: [&str; 2] = ["SymmetricBinding", "AsymmetricBinding"];

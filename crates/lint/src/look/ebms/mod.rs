@@ -6,6 +6,7 @@
 
 mod signal_message;
 mod structure;
+mod units;
 mod user_message;
 mod values;
 
@@ -13,6 +14,7 @@ use std::collections::HashSet;
 
 use crate::element::Element;
 
+pub(crate) use units::{messaging, units};
 pub(crate) use user_message::{content_id, is_compressed, payload};
 
 use crate::date_time::DateTime;
@@ -20,7 +22,7 @@ use crate::findings::{Findings, quoted};
 use crate::message::Message;
 use crate::names::{EBMS, SOAP11};
 use structure::{Child, Content, Others};
-use values::{is_message_id, is_uri};
+use values::is_message_id;
 
 const UNITS: Content = Content {
     rule: "eb-messaging-content",
@@ -69,17 +71,6 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
             signal_message::look(unit, findings);
         }
     }
-}
-
-/// The first header block of a message.
-pub(crate) fn messaging<'d>(message: &Message<'d>) -> Option<Element<'d>> {
-    message.header?.child(EBMS, "Messaging")
-}
-
-/// The message units of a header block.
-pub(crate) fn units<'d>(messaging: Element<'d>) -> impl Iterator<Item = Element<'d>> {
-    let children = messaging.children();
-    children.filter(|unit| unit.is(EBMS, "UserMessage") || unit.is(EBMS, "SignalMessage"))
 }
 
 /// Encrypted data in the Body.
@@ -158,24 +149,5 @@ fn look_at_info(unit: Element<'_>, ids: &mut HashSet<String>, findings: &mut Fin
             let found = quoted(Some(&id));
             findings.add("eb-message-id-unique", element, expected, found);
         }
-    }
-}
-
-/// The channel of a user message or of a pull request.
-fn look_at_channel(element: Element<'_>, findings: &mut Findings) {
-    if let Some(channel) = element.attribute("", "mpc")
-        && !is_uri(&channel)
-    {
-        findings.add("eb-mpc", element, "a URI", quoted(Some(&channel)));
-    }
-}
-
-/// Text that is a URI unless a type says otherwise.
-fn look_at_untyped(element: Element<'_>, rule: &str, findings: &mut Findings) {
-    let text = element.text();
-    let value = text.trim();
-    if element.attribute("", "type").is_none() && !value.is_empty() && !is_uri(value) {
-        let expected = "a URI, or a type attribute";
-        findings.add(rule, element, expected, quoted(Some(value)));
     }
 }

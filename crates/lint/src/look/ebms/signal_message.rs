@@ -3,8 +3,8 @@
 
 use crate::element::Element;
 
-use super::look_at_channel;
 use super::structure::{Child, Content, Others};
+use super::units::look_at_channel;
 use super::user_message::look_at_language;
 use crate::findings::{Findings, quoted};
 use crate::names::{DS, EBBP_SIGNALS, EBMS};

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::element::Element;
 
 use super::structure::{Child, Content, Others};
+use super::units::{look_at_channel, look_at_untyped, messaging, units};
 use super::values::{is_uri, unescaped};
-use super::{look_at_channel, look_at_untyped, messaging, units};
 use crate::findings::{Findings, quoted};
 use crate::message::{Message, Target};
 use crate::names::{EBMS, EBMS_TEST_ACTION, EBMS_TEST_SERVICE, XML};

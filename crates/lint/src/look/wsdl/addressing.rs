@@ -7,7 +7,7 @@ use soapstone_xml::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::look::addressing::is_absolute;
-use crate::look::wsdl::{Description, is_soap};
+use crate::look::wsdl::description::{Description, is_soap};
 use crate::names::{
     ADDRESSING_METADATA, ADDRESSING_WSDL_DRAFT, WSDL, WSDL_SOAP11, WSDL_SOAP12, WSU, XML,
 };

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use soapstone_xml::{Element, NodeId};
 
 use crate::findings::{Findings, quoted};
-use crate::look::wsdl::{Description, PortType, is_soap, named_operations, qname};
+use crate::look::wsdl::description::{Description, PortType, is_soap, named_operations, qname};
 use crate::names::{SOAP_HTTP, WSDL};
 
 /// The rules that are not looked for in the messages of operations that are not looked at.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use soapstone_xml::Element;
 
 use crate::findings::{Findings, quoted};
-use crate::look::wsdl::{QName, qname};
+use crate::look::wsdl::description::{QName, qname};
 use crate::names::{SOAP_ENCODING, WSDL, XML, XSD};
 
 /// Attributes of a schema that hold names.
