@@ -13,8 +13,8 @@ use soapstone::wss::names::{SOAP11, SOAP12};
 use soapstone::{ForgetfulReplayCache, Memory, Opener};
 
 use crate::Learned;
-use crate::draft::quoted;
 use crate::outline::{ADDRESSING, Call};
+use crate::quoted::quoted;
 use crate::tables::KeyTables;
 
 /// What a description and the messages say alike, and what they do not: each a sentence.

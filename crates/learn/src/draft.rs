@@ -5,15 +5,17 @@
 mod file;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-use crate::LearnError;
+use crate::algorithms::Algorithms;
 use crate::answer::Answer;
+use crate::covered::Covered;
+use crate::error::LearnError;
 use crate::inner::InnerSignature;
 use crate::order::Order;
-use crate::outline::{Algorithms, Covered, Outline, Reference};
+use crate::outline::{Outline, Reference};
+use crate::quoted::quoted;
 use crate::user::{Password, TokenForm};
 use crate::written::Written;
 
@@ -392,22 +394,6 @@ impl Draft {
 fn life(outline: &Outline) -> Option<SignedDuration> {
     let life = outline.expires?.duration_since(outline.created?);
     life.is_positive().then_some(life)
-}
-
-/// A basic string of TOML (1.0, "String").
-pub(crate) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control.is_control() => {
-                let _ = write!(quoted, "\\U{:08X}", u32::from(control));
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 fn list(parts: &[String]) -> String {

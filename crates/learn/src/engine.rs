@@ -9,12 +9,16 @@ use soapstone::wss::{Envelope, Event, Operation, OperationObserver, Rejected};
 use soapstone::xml::{Element, NodeId};
 use soapstone::{ForgetfulReplayCache, Memory, Opener};
 
-use crate::ROUNDS;
+use crate::algorithms::Algorithms;
+use crate::covered::{Covered, covered_name};
 use crate::draft::{Draft, Side};
-use crate::outline::{Algorithms, Covered, Reference, covered_name, is_sealed};
+use crate::outline::{Reference, is_sealed};
 use crate::tables::KeyTables;
 use crate::user::{Password, TokenForm, password};
 use crate::written::PrefixLists;
+
+/// How often what the keys show is followed: a signature behind cipher text, and what it covers.
+const ROUNDS: usize = 4;
 
 /// What one opening showed.
 #[derive(Default)]

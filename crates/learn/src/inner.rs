@@ -1,7 +1,6 @@
 //! An element of the Body that is signed by itself.
 //!
-//! The rule kept here: an inner signature is demanded only where it verified with the reader's own
-//! keys. One that is not demanded is told with its reason.
+//! The rule kept here: one that no file can demand is told with its reason.
 
 use std::fmt::Write as _;
 
@@ -9,10 +8,8 @@ use soapstone::wss::Envelope;
 use soapstone::wss::names::DS;
 use soapstone::xml::Element;
 
-use crate::draft::{Draft, quoted};
-use crate::outline::{Algorithms, Outline};
-use crate::tables::KeyTables;
-use crate::{LearnError, tried};
+use crate::algorithms::Algorithms;
+use crate::quoted::quoted;
 
 /// The namespaces of SAML assertions, whose signatures are those of their issuers.
 const SAML: [&str; 2] = [
@@ -24,7 +21,7 @@ const SAML: [&str; 2] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InnerSignature {
     /// The element, as `{namespace}local`.
-    element: String,
+    pub(crate) element: String,
     id: &'static str,
     key_info: &'static str,
     signatures: Vec<&'static str>,
@@ -128,42 +125,4 @@ fn key_info(signature: Element<'_>) -> Option<&'static str> {
         (0, _) => None,
         _ => Some("chain"),
     }
-}
-
-/// Learns an element that is signed by itself, if all messages have it.
-pub(crate) fn learn(
-    draft: &mut Draft,
-    samples: &[Vec<u8>],
-    outlines: &[Outline],
-    keys: Option<&KeyTables>,
-) -> Result<(), LearnError> {
-    let mut all = outlines.iter().map(|outline| outline.inner.as_ref().ok());
-    let Some(inner) = all.clone().find_map(|inner| inner?.as_ref()) else {
-        return Ok(());
-    };
-    if all.any(|other| other != Some(&Some(inner.clone()))) {
-        draft.unsaid(format!(
-            "`{}` of the Body is signed by itself, and not in the same way in every message: nothing is demanded of it",
-            inner.element
-        ));
-        return Ok(());
-    }
-    let mut with = draft.clone();
-    with.inner = Some(inner.clone());
-    let refused = match keys {
-        Some(keys) => match tried(&mut with, samples, outlines, keys) {
-            Ok(refused) => refused,
-            Err(LearnError::Keys(problems)) => Some(problems.to_string()),
-            Err(other) => return Err(other),
-        },
-        None => Some("there are no keys to verify it".to_owned()),
-    };
-    match refused {
-        None => *draft = with,
-        Some(why) => draft.unsaid(format!(
-            "`{}` of the Body is signed by itself, and that is not demanded ([inner]): {why}",
-            inner.element
-        )),
-    }
-    Ok(())
 }

@@ -20,36 +20,33 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
+mod algorithms;
 mod answer;
+mod answers;
+mod covered;
 mod description;
 mod draft;
 mod engine;
+mod error;
 mod form;
 mod inner;
 mod order;
 mod outline;
+mod quoted;
 mod tables;
+mod trial;
 mod user;
 mod written;
 
-use std::fmt;
-
 use jiff::Timestamp;
-use soapstone::config::Problems;
-use soapstone::wss::EnvelopeError;
 
 pub use description::Described;
+pub use error::{LearnError, MOST_SAMPLES};
 pub use form::{difference, unsecured};
 pub use tables::KeyTables;
 
 use draft::Draft;
 use outline::{Call, Outline};
-
-/// Most messages that one file is learned from.
-pub const MOST_SAMPLES: usize = 64;
-
-/// How often what the keys show is followed: a signature behind cipher text, and what it covers.
-const ROUNDS: usize = 4;
 
 /// What was learned.
 #[derive(Debug)]
@@ -68,62 +65,6 @@ pub struct Learned {
     /// What each message says of its addresses and its operation.
     calls: Vec<Call>,
 }
-
-/// Why nothing was learned.
-#[derive(Debug)]
-pub enum LearnError {
-    /// A message is no SOAP envelope. The number counts from 0.
-    Envelope(usize, EnvelopeError),
-    /// A message has no `wsse:Security` header.
-    NoSecurity(usize),
-    /// Messages do not have the same security.
-    Different {
-        /// The message that differs from the first.
-        sample: usize,
-        /// What differs.
-        what: &'static str,
-        /// In the first message.
-        first: String,
-        /// In this one.
-        found: String,
-    },
-    /// There are more messages than [`MOST_SAMPLES`], or none.
-    Samples(usize),
-    /// The tables of keys cannot be read.
-    Keys(Problems),
-    /// An answer, and why nothing was learned from it.
-    Answer(Box<LearnError>),
-}
-
-impl fmt::Display for LearnError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Envelope(sample, error) => write!(out, "message {}: {error}", sample + 1),
-            Self::NoSecurity(sample) => write!(
-                out,
-                "message {}: expected a `wsse:Security` header, found none",
-                sample + 1
-            ),
-            Self::Different {
-                sample,
-                what,
-                first,
-                found,
-            } => write!(
-                out,
-                "message {}: expected {what} as in the first message, {first}, found {found}: learn from messages of one kind",
-                sample + 1
-            ),
-            Self::Samples(found) => {
-                write!(out, "expected 1 to {MOST_SAMPLES} messages, found {found}")
-            }
-            Self::Keys(problems) => problems.fmt(out),
-            Self::Answer(error) => write!(out, "answers: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for LearnError {}
 
 /// Learns from messages of one kind: the same sender, operation and direction.
 ///
@@ -149,11 +90,11 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
         draft.also(outline, number)?;
     }
     let refused = match keys {
-        Some(keys) => tried(&mut draft, samples, &outlines, keys)?,
+        Some(keys) => trial::tried(&mut draft, samples, &outlines, keys)?,
         None => None,
     };
     if refused.is_none() {
-        inner::learn(&mut draft, samples, &outlines, keys)?;
+        trial::try_inner(&mut draft, samples, &outlines, keys)?;
     }
     let moment = keys.and_then(KeyTables::moment);
     let mut notes = draft.notes(keys.is_some());
@@ -166,30 +107,6 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
         at: moment.or(outlines[0].created),
         calls: outlines.into_iter().map(|outline| outline.call).collect(),
     })
-}
-
-/// The draft tried on messages until one refuses it. Why it is refused, if it is.
-fn tried(
-    draft: &mut Draft,
-    samples: &[Vec<u8>],
-    outlines: &[Outline],
-    keys: &KeyTables,
-) -> Result<Option<String>, LearnError> {
-    for (sample, outline) in samples.iter().zip(outlines) {
-        let at = keys.moment().or(outline.created);
-        let refused = match engine::refine(draft, sample, keys, at) {
-            Ok(refused) => refused,
-            // The notes tell which policy it takes.
-            Err(problems) if draft.takes_a_policy() => Some(format!(
-                "an endpoint file without a policy cannot say what this message does: {problems}"
-            )),
-            Err(problems) => return Err(LearnError::Keys(problems)),
-        };
-        if refused.is_some() {
-            return Ok(refused);
-        }
-    }
-    Ok(None)
 }
 
 impl Learned {

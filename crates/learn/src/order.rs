@@ -6,7 +6,7 @@ use soapstone::wss::OrderedItem;
 use soapstone::wss::names::{DS, WSSE, WSU, XENC};
 use soapstone::xml::Element;
 
-use crate::outline::Covered;
+use crate::covered::Covered;
 
 /// A child of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,16 +5,12 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use soapstone::crypto::{
-    DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
-    SignatureAlgorithm,
-};
-use soapstone::wss::names::{
-    DS, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC, XENC11,
-};
+use soapstone::wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC};
 use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time};
-use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
+use soapstone::xml::{Buffers, Element, Limits};
 
+use crate::algorithms::Algorithms;
+use crate::covered::{Covered, covered_name};
 use crate::inner::InnerSignature;
 use crate::order::Order;
 use crate::user::{Password, TokenForm, password};
@@ -22,9 +18,6 @@ use crate::written::Written;
 
 /// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
 const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
-
-/// The namespace of HKDF (RFC 9231, 2.6.6).
-const XMLDSIG_MORE_2021: &str = "http://www.w3.org/2021/04/xmldsig-more#";
 
 /// The namespaces of WS-Addressing: 1.0, and the submission of August 2004.
 pub(crate) const ADDRESSING: [&str; 2] = [
@@ -36,132 +29,6 @@ pub(crate) const ADDRESSING: [&str; 2] = [
 pub(crate) enum Fault {
     Envelope(EnvelopeError),
     NoSecurity,
-}
-
-/// One list of algorithms of an endpoint file.
-pub(crate) const LISTS: [&str; 11] = [
-    "signature",
-    "digest",
-    "canonicalization",
-    "key_transport",
-    "oaep_digest",
-    "oaep_mgf",
-    "key_agreement",
-    "key_derivation",
-    "derivation_digest",
-    "key_wrap",
-    "data",
-];
-
-/// Algorithms by the list that they belong to, and URIs that no list has.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Algorithms {
-    lists: [BTreeSet<&'static str>; LISTS.len()],
-    pub(crate) unknown: BTreeSet<String>,
-}
-
-impl Algorithms {
-    pub(crate) fn add(&mut self, list: &str, name: &'static str) {
-        if let Some(place) = LISTS.iter().position(|known| *known == list) {
-            self.lists[place].insert(name);
-        }
-    }
-
-    pub(crate) fn join(&mut self, other: &Self) {
-        for (ours, theirs) in self.lists.iter_mut().zip(&other.lists) {
-            ours.extend(theirs);
-        }
-        self.unknown.extend(other.unknown.iter().cloned());
-    }
-
-    /// The lists that have something.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<&'static str>)> {
-        LISTS
-            .into_iter()
-            .zip(&self.lists)
-            .filter(|(_, names)| !names.is_empty())
-    }
-
-    pub(crate) fn has_mac(&self) -> bool {
-        self.lists[0].iter().any(|name| name.starts_with("hmac"))
-    }
-
-    /// The algorithms that stand at an element and below it.
-    pub(crate) fn of(element: Element<'_>) -> Self {
-        let mut found = Self::default();
-        found.read(element);
-        element.descendants().for_each(|below| found.read(below));
-        found
-    }
-
-    fn read(&mut self, element: Element<'_>) {
-        let Some(uri) = element.attribute("", "Algorithm") else {
-            return;
-        };
-        let uri = uri.as_ref();
-        let parent = element.parent();
-        let within =
-            |namespace: &str, local: &str| parent.is_some_and(|parent| parent.is(namespace, local));
-        let (list, name) = match (element.namespace(), element.local()) {
-            (DS, "SignatureMethod") => (
-                "signature",
-                SignatureAlgorithm::from_uri(uri).map(|it| it.short_name()),
-            ),
-            (DS, "CanonicalizationMethod") | (DS, "Transform") => {
-                let known = Canonicalization::from_uri(uri).map(|it| it.short_name());
-                if known.is_none() {
-                    // Transforms of another sort are told apart by their effect, not by a list.
-                    return;
-                }
-                ("canonicalization", known)
-            }
-            (DS, "DigestMethod") => {
-                let list = match within(XENC, "EncryptionMethod") {
-                    true => "oaep_digest",
-                    false if within(XENC11, "ConcatKDFParams") => "derivation_digest",
-                    false => "digest",
-                };
-                (
-                    list,
-                    DigestAlgorithm::from_uri(uri).map(|it| it.short_name()),
-                )
-            }
-            // HKDF (RFC 9231, 2.6.6) names an HMAC, and an endpoint file its digest.
-            (_, "PRF") if within(XMLDSIG_MORE_2021, "HKDFParams") => {
-                let digest = SignatureAlgorithm::from_uri(uri).and_then(|mac| mac.digest());
-                ("derivation_digest", digest.map(|it| it.short_name()))
-            }
-            (XENC11, "MGF") => (
-                "oaep_mgf",
-                DigestAlgorithm::from_mgf1_uri(uri).map(|it| it.short_name()),
-            ),
-            (XENC, "EncryptionMethod") if within(XENC, "EncryptedKey") => {
-                match KeyTransport::from_uri(uri) {
-                    Some(transport) => ("key_transport", Some(transport.short_name())),
-                    None => ("key_wrap", KeyWrap::from_uri(uri).map(|it| it.short_name())),
-                }
-            }
-            (XENC, "EncryptionMethod") => (
-                "data",
-                DataEncryption::from_uri(uri).map(|it| it.short_name()),
-            ),
-            (XENC, "AgreementMethod") => (
-                "key_agreement",
-                KeyAgreement::from_uri(uri).map(|it| it.short_name()),
-            ),
-            (XENC11, "KeyDerivationMethod") => (
-                "key_derivation",
-                KeyDerivation::from_uri(uri).map(|it| it.short_name()),
-            ),
-            _ => return,
-        };
-        match name {
-            Some(name) => self.add(list, name),
-            None => {
-                self.unknown.insert(uri.to_owned());
-            }
-        }
-    }
 }
 
 /// What names a key, as an endpoint file says it.
@@ -338,14 +205,6 @@ impl Call {
             soap: soap.to_owned(),
         }
     }
-}
-
-/// A part that is covered, as an endpoint file names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Covered {
-    Part(String),
-    /// It has no name that holds for the next message.
-    Unnamed(String),
 }
 
 impl Outline {
@@ -529,34 +388,6 @@ fn by_plain_id<'e>(envelope: &'e Envelope, id: &str) -> Option<(&'static str, El
 /// Whether an element is cipher text, or the header block around it.
 pub(crate) fn is_sealed(element: Element<'_>) -> bool {
     element.is(WSSE11, "EncryptedHeader") || element.is(XENC, "EncryptedData")
-}
-
-/// How an endpoint file names an element.
-pub(crate) fn covered_name(element: Element<'_>) -> Covered {
-    let parent = element.parent();
-    let in_header = parent.is_some_and(|it| {
-        matches!(it.namespace(), SOAP11 | SOAP12) && it.local() == "Header"
-            || it.is(WSSE11, "EncryptedHeader")
-    });
-    let name = match (element.namespace(), element.local()) {
-        (SOAP11 | SOAP12, "Body") => "Body".to_owned(),
-        (WSU, "Timestamp") => "Timestamp".to_owned(),
-        (WSSE, "UsernameToken") => "UsernameToken".to_owned(),
-        (WSSE, "BinarySecurityToken") => "Token".to_owned(),
-        (DS, "Signature") => "Signature".to_owned(),
-        (namespace, local) if in_header => format!("{{{namespace}}}{local}"),
-        _ => {
-            let id = element
-                .attribute(WSU, "Id")
-                .or_else(|| element.attribute("", "Id"));
-            return Covered::Unnamed(format!(
-                "{} with the id `{}`",
-                element.qualified_name(),
-                id.unwrap_or_default()
-            ));
-        }
-    };
-    Covered::Part(name)
 }
 
 /// What cipher text stands for, where that shows without a key.

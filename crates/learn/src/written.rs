@@ -8,7 +8,7 @@ use soapstone::wss::InclusivePrefixes;
 use soapstone::wss::names::{DS, WSSE11, XENC};
 use soapstone::xml::{Canonicalization, Element};
 
-use crate::draft::quoted;
+use crate::quoted::quoted;
 
 /// The namespace of `ec:InclusiveNamespaces` (Exclusive XML Canonicalization 1.0, 3).
 const EC: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";

@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use soapstone::wss::OrderedItem;
 
-use super::{Draft, Side, list, quoted};
+use super::{Draft, Side, list};
 use crate::answer::Answer;
 use crate::outline::Reference;
+use crate::quoted::quoted;
 use crate::tables::KeyTables;
 use crate::user::{Password, TokenForm};
 
