@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: a folder has the bytes of one message, for their owner alone.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -13,8 +14,8 @@ pub(crate) const TREE: &str = "secured.json";
 /// Writes files, and what was signed, into a folder. Those of an earlier message are removed.
 ///
 /// # Errors
-/// [`Failure`] naming what cannot be written, and what is no regular file. A folder of what was
-/// sent is kept for that, and one into which others may write is none.
+/// [`Failure`] naming what cannot be written, what is no regular file, and what belongs to another
+/// user. A folder of what was sent is kept for that, and one into which others may write is none.
 pub(crate) fn write(
     folder: &Path,
     files: &[(String, &[u8])],
@@ -24,7 +25,7 @@ pub(crate) fn write(
     let folder = &folder.components().collect::<PathBuf>();
     make(folder)?;
     let sent = folder.join(TREE);
-    files::must_be_file(&sent)?;
+    must_be_own_file(&sent)?;
     if tree.is_none() && sent.symlink_metadata().is_ok() {
         let says = "says what was sent, and its folder is kept for that";
         return Err(Failure::file(&sent, says).with_hint("give another folder"));
@@ -32,7 +33,7 @@ pub(crate) fn write(
     let earlier = earlier(folder)?;
     let new = || files.iter().map(|(name, _)| folder.join(name));
     for path in new().chain(earlier.iter().cloned()) {
-        files::must_be_file(&path)?;
+        must_be_own_file(&path)?;
     }
     // No folder says of one message what it has of another.
     for path in std::iter::once(&sent).chain(&earlier) {
@@ -73,9 +74,11 @@ fn make(folder: &Path) -> Result<(), Failure> {
     builder.create(folder).map_err(failed)
 }
 
-/// Others who may write into the folder could have the bytes written elsewhere.
+/// Others who may write into the folder could have the bytes written elsewhere. Its owner may
+/// always, and reads what is in it.
 #[cfg(unix)]
-fn refuse_open(folder: &Path, about: &std::fs::Metadata) -> Result<(), Failure> {
+fn refuse_open(folder: &Path, about: &Metadata) -> Result<(), Failure> {
+    refuse_foreign(folder, about)?;
     let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777;
     match mode & 0o022 {
         0 => Ok(()),
@@ -87,9 +90,37 @@ fn refuse_open(folder: &Path, about: &std::fs::Metadata) -> Result<(), Failure> 
     }
 }
 
+/// A folder or a file must be that of the user who runs the program.
+#[cfg(unix)]
+fn refuse_foreign(path: &Path, about: &Metadata) -> Result<(), Failure> {
+    let own = rustix::process::geteuid().as_raw();
+    match std::os::unix::fs::MetadataExt::uid(about) {
+        owner if owner == own => Ok(()),
+        owner => {
+            let says = format_args!("must belong to the user with number {own}, found {owner}");
+            let hint = "give a folder that is not there yet, or one of your own";
+            Err(Failure::file(path, says).with_hint(hint))
+        }
+    }
+}
+
 #[cfg(not(unix))]
-fn refuse_open(_: &Path, _: &std::fs::Metadata) -> Result<(), Failure> {
+fn refuse_open(_: &Path, _: &Metadata) -> Result<(), Failure> {
     Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_foreign(_: &Path, _: &Metadata) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// That nothing stands at a path, or a regular file of the user who runs the program.
+fn must_be_own_file(path: &Path) -> Result<(), Failure> {
+    files::must_be_file(path)?;
+    match path.symlink_metadata() {
+        Ok(about) => refuse_foreign(path, &about),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The files of an earlier message in a folder.

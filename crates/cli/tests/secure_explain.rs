@@ -182,6 +182,49 @@ fn a_folder_of_plaintext_is_for_its_owner_alone() {
     }
 }
 
+/// Whose mode keeps all others out may still change it: its owner reads what is written.
+#[cfg(unix)]
+#[test]
+fn a_folder_and_a_file_of_another_user_are_refused() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    const OTHER: u32 = 12_345;
+    for command in DUMPING {
+        let folder = with_a_message();
+        std::fs::create_dir(folder.path("to")).expect("a folder");
+        folder.write("to/signature-1-reference-2.c14n", "kept");
+        let own = std::fs::metadata(folder.path("to"))
+            .expect("it is there")
+            .uid();
+        // The superuser alone gives files away. The folder of all programs is that user's.
+        if chown(folder.path("to"), Some(OTHER), None).is_err() {
+            let run = folder.run(&command.replace("dump to", "dump /usr"));
+            assert_eq!(run.status, 1, "{command}");
+            let said = format!("must belong to the user with number {own}, found 0");
+            assert!(run.err.contains(&said), "{}", run.err);
+            continue;
+        }
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(folder.path("to"), mode).expect("it was ours");
+        let said = format!("must belong to the user with number {own}, found {OTHER}");
+        let refused = || {
+            let run = folder.run(command);
+            assert_eq!(run.status, 1, "{command}");
+            assert!(run.err.contains(&said), "{}", run.err);
+            assert_eq!(folder.read("to/signature-1-reference-2.c14n"), "kept");
+            assert!(!folder.exists("to/signature-1-signed-info.c14n"));
+        };
+        refused();
+        chown(folder.path("to"), Some(own), None).expect("it is given back");
+        chown(
+            folder.path("to/signature-1-reference-2.c14n"),
+            Some(OTHER),
+            None,
+        )
+        .expect("as before");
+        refused();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_and_what_is_no_file_are_refused_and_not_written_to() {
