@@ -110,7 +110,7 @@ pub use key::{
 };
 pub use keystore::KeyStore;
 pub use mac::MacTruncation;
-pub use name::{DistinguishedName, NameStyle};
+pub use name::{DistinguishedName, HolderName, NameStyle};
 pub use p_hash::{P_HASH_LIMIT, PHash};
 pub use password_key::PasswordKey;
 pub use recover::SignedBlock;

@@ -6,12 +6,14 @@
 //! text.
 
 mod attribute;
+mod holder;
 mod keywords;
 mod parse;
 
 use std::fmt;
 
 use self::attribute::{Attribute, Spelling, Value};
+pub use self::holder::HolderName;
 use self::parse::{malformed, parse_attribute, without_space_around};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;

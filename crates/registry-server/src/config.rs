@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use soapstone::Service;
 use soapstone::config::{
-    Document, EndpointConfig, Environment, FileState, Located, OTHER_TEXT, Place, Problems,
-    Surroundings, Table,
+    Certifiers, Document, EndpointConfig, Environment, FileState, Located, OTHER_TEXT, Place,
+    Problems, Surroundings, Table, TrustConfig,
 };
-use soapstone::crypto::{DistinguishedName, NameStyle};
+use soapstone::crypto::{DistinguishedName, HolderName, NameStyle};
 use soapstone::wss::Part;
 use soapstone_gateway::{
     AdminAccess, LogConfig, ServerTls, read_access, read_address, read_log, read_tls, share_a_port,
@@ -149,8 +149,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         }
     };
     let of_inbound = files_since(document, read);
-    let (service, issuers) = service.unzip();
-    let publishers = read_publishers(&mut root, issuers.unwrap_or_default());
+    let (service, certifiers) = service.unzip();
+    let publishers = read_publishers(&mut root, &certifiers.unwrap_or_default());
     let mut limits = root.table("limits").map(read_limits).unwrap_or_default();
     let read = document.files().len();
     let calls = root.table("calls").map(read_calls);
@@ -230,9 +230,12 @@ fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
     location
 }
 
-/// Reads `[inbound]`, and how many issuers it believes. `tls` is nothing without `[tls]`, and
-/// holds nothing where that has problems.
-fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Service, usize)> {
+/// Reads `[inbound]`, and who may have issued certificates that it believes. `tls` is nothing
+/// without `[tls]`, and holds nothing where that has problems.
+fn read_service(
+    table: Table<'_>,
+    tls: Option<&Option<ServerTls>>,
+) -> Option<(Service, Certifiers)> {
     let (document, place) = (table.document(), table.place());
     let config = EndpointConfig::read(table)?;
     let service = match Service::from_config(&config) {
@@ -280,8 +283,8 @@ fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<(Se
     {
         report(place, message, hint);
     }
-    let issuers = config.trust.as_ref().map(|trust| trust.issuers().len());
-    Some((service, issuers.unwrap_or_default()))
+    let certifiers = config.trust.as_ref().map(TrustConfig::certifiers);
+    Some((service, certifiers.unwrap_or_default()))
 }
 
 /// The subject of rules that are about every certificate that is trusted.
@@ -300,8 +303,8 @@ fn read_name(table: &Table<'_>, key: &'static str, text: &Located<String>) -> Op
     }
 }
 
-/// Reads `[[publishers]]` of a registry that believes so many issuers.
-fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<PublisherRule>> {
+/// Reads `[[publishers]]` of a registry that believes certificates of these.
+fn read_publishers(root: &mut Table<'_>, certifiers: &Certifiers) -> Option<Vec<PublisherRule>> {
     const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
     if !root.has("publishers") {
         root.missing("publishers", HINT);
@@ -311,11 +314,10 @@ fn read_publishers(root: &mut Table<'_>, issuers: usize) -> Option<Vec<Publisher
         let issuer = table.string("issuer");
         if let (Some(subject), None) = (&subject, &issuer)
             && subject.value != EVERYBODY
-            && issuers > 1
+            && let Ok(name) = DistinguishedName::parse(&subject.value)
+            && let Some(of_several) = certifiers.ambiguity(&HolderName::new(name, None))
         {
-            let message = format!(
-                "`subject` is that of several certificates: `trust` believes {issuers} issuers, and each may issue one"
-            );
+            let message = format!("`subject` is {of_several}");
             let hint = "say whose it is: issuer = \"CN=authority,O=Example\"";
             table.report_with_hint(subject.place, message, hint);
         }

@@ -259,3 +259,63 @@ fn names_that_match_have_one_folded_text() {
     }
     assert!(parsed[0].matches(&parsed[1]) && parsed[0].matches(&parsed[2]));
 }
+
+#[test]
+fn a_holder_is_named_with_its_issuer_or_without() {
+    for (text, subject, issuer) in [
+        ("CN=p1", "CN=p1", None),
+        ("CN=p1 of CN=ca,O=Acme", "CN=p1", Some("CN=ca,O=Acme")),
+        ("CN=Bank of Books,O=B", "CN=Bank of Books,O=B", None),
+        (
+            "CN=Bank of Books of CN=ca",
+            "CN=Bank of Books",
+            Some("CN=ca"),
+        ),
+        (
+            "CN=\"a of CN=b\" of CN=ca",
+            "CN=\"a of CN=b\"",
+            Some("CN=ca"),
+        ),
+    ] {
+        assert_eq!(HolderName::split(text), (subject, issuer));
+        let name = HolderName::parse(text).expect(text);
+        assert_eq!(name.has_issuer(), issuer.is_some(), "{text}");
+    }
+    for text in ["", "p1", "p1 of CN=ca", "*"] {
+        let found = HolderName::parse(text).map(drop);
+        assert!(
+            matches!(found, Err(CryptoError::Malformed { .. })),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_holder_is_one_however_its_name_is_written() {
+    let read = |text: &str| DistinguishedName::parse(text).unwrap();
+    let (own, ca, other) = (read("CN=p1,O=Acme"), read("CN=ca"), read("CN=other"));
+    let with = HolderName::parse("o=acme, cn = P1 of cn=CA").unwrap();
+    assert!(with.is(&own, Some(&ca)));
+    assert!(!with.is(&own, Some(&other)));
+    assert!(!with.is(&own, None));
+    assert!(!with.is(&read("CN=p1"), Some(&ca)));
+    let without = HolderName::parse("cn=p1;o=Acme").unwrap();
+    assert!(without.is(&own, Some(&ca)) && without.is(&own, None));
+}
+
+#[test]
+fn a_name_reads_as_two_where_the_word_is_outside_of_quotes() {
+    for (text, expected) in [
+        ("CN=p1 of authority", true),
+        ("CN=p1 of CN=authority", true),
+        ("CN=\"p1\" of authority", true),
+        ("CN=p1", false),
+        ("CN=p1of authority", false),
+        ("CN=\"Bank of Books\"", false),
+        ("CN=\"Bank \"\"of\"\" and of Books\"", false),
+        ("CN=Bank\\ of Books", false),
+        ("CN=Bank\\\\ of Books", true),
+    ] {
+        assert_eq!(HolderName::reads_as_two(text), expected, "{text}");
+    }
+}

@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use soapstone::config::{
-    ClockSource, Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table,
-    TrustConfig, Warning,
+    Certifiers, ClockSource, Document, EndpointConfig, Located, Place, SecuritySource, StsConfig,
+    Table, TrustConfig, Warning,
 };
-use soapstone::crypto::DistinguishedName;
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Directions, Endpoint, ExpiringFile, Fixed};
 use soapstone::policy::TransportRequirement;
@@ -26,8 +25,8 @@ pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 pub(crate) struct EndpointSpec<P> {
     /// Whether everybody with a certificate of its authorities may sign.
     pub(super) trusts_anybody: bool,
-    /// The authorities of its `trust`, which may certify one subject each.
-    pub(super) certifiers: Vec<DistinguishedName>,
+    /// Who may have issued certificates that its `trust` believes.
+    pub(super) certifiers: Certifiers,
     pub(crate) endpoint: Endpoint<P>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
@@ -299,7 +298,7 @@ pub(super) fn checked<P: Directions>(
         .trust
         .as_ref()
         .is_some_and(|trust| !trust.anchors.is_empty() && trust.subjects.is_empty());
-    let certifiers = config.trust.as_ref().map(TrustConfig::issuers);
+    let certifiers = config.trust.as_ref().map(TrustConfig::certifiers);
     Some(EndpointSpec {
         trusts_anybody,
         certifiers: certifiers.unwrap_or_default(),

@@ -1,38 +1,14 @@
 //! The parties of agreements, by their certificates.
 //!
 //! The rule kept here: a subject is somebody's with its issuer. An agreement names the issuer where
-//! its route trusts several authorities.
+//! several may have issued the certificate of the subject that its route believes.
 
-use soapstone::config::{Located, OTHER_TEXT, Place, Table};
-use soapstone::crypto::DistinguishedName;
-
-/// Whose certificate a party has.
-#[derive(Clone, Debug)]
-pub(crate) struct PartyName {
-    subject: DistinguishedName,
-    issuer: Option<DistinguishedName>,
-}
-
-impl PartyName {
-    pub(crate) fn new(subject: DistinguishedName, issuer: Option<DistinguishedName>) -> Self {
-        Self { subject, issuer }
-    }
-
-    /// Whether a certificate with this subject and this issuer is that of the party. Whose issuer
-    /// nobody knows is no party that is named with one.
-    pub(crate) fn is(
-        &self,
-        subject: &DistinguishedName,
-        issuer: Option<&DistinguishedName>,
-    ) -> bool {
-        let is_issuer = |own: &DistinguishedName| issuer.is_some_and(|it| own.matches(it));
-        self.subject.matches(subject) && self.issuer.as_ref().is_none_or(is_issuer)
-    }
-}
+use soapstone::config::{Certifiers, Located, OTHER_TEXT, Place, Table};
+use soapstone::crypto::{DistinguishedName, HolderName};
 
 /// A party as its table names it.
 pub(super) struct ReadParty {
-    pub(super) name: PartyName,
+    pub(super) name: HolderName,
     /// As records have it.
     pub(super) text: String,
     /// Of its subject.
@@ -65,26 +41,22 @@ impl ReadParty {
         let (place, subject) = (text.place, text.value);
         Some(match issuer {
             None => Self {
-                name: PartyName::new(name?, None),
+                name: HolderName::new(name?, None),
                 text: subject,
                 place,
             },
             Some((issuer, issuer_text)) => Self {
-                name: PartyName::new(name?, Some(issuer)),
+                name: HolderName::new(name?, Some(issuer)),
                 text: format!("{subject} of {issuer_text}"),
                 place,
             },
         })
     }
 
-    /// What is wrong with it where certificates of these issuers are believed.
-    pub(super) fn ambiguity(&self, issuers: &[DistinguishedName]) -> Option<String> {
-        let count = issuers.len();
-        (self.name.issuer.is_none() && count > 1).then(|| {
-            format!(
-                "`subject` is that of several certificates: `trust` believes {count} issuers, and each may issue one"
-            )
-        })
+    /// What is wrong with it where these may have issued certificates that are believed.
+    pub(super) fn ambiguity(&self, certifiers: &Certifiers) -> Option<String> {
+        let of_several = certifiers.ambiguity(&self.name)?;
+        Some(format!("`subject` is {of_several}"))
     }
 }
 

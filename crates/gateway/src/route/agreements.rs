@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use soapstone::crypto::Certificate;
+use soapstone::crypto::{Certificate, HolderName};
 use soapstone_broker::{
     Admission, Agreement, AgreementEvent, AgreementStatus, Class, Excess, Needs, Served, Standing,
     admit, admit_by,
@@ -21,7 +21,6 @@ use super::together::Together;
 
 use super::roles::{Asked, Proven, fit};
 use crate::config::agreements::AgreementsSpec;
-use crate::config::party::PartyName;
 use crate::observe::violations::{Violations, moment};
 
 /// The agreements of a configuration.
@@ -34,8 +33,8 @@ pub(crate) struct Agreements {
 
 /// One of them.
 struct InUse {
-    client: PartyName,
-    provider: Option<PartyName>,
+    client: HolderName,
+    provider: Option<HolderName>,
     agreement: Arc<Agreement>,
 }
 
@@ -93,7 +92,7 @@ impl Admitting {
 #[derive(Clone, Debug)]
 pub(crate) struct UnderAgreement {
     agreement: Arc<Agreement>,
-    provider: Option<PartyName>,
+    provider: Option<HolderName>,
     violations: Arc<Violations>,
 }
 
@@ -449,7 +448,7 @@ mod tests {
         };
         let name = |text| DistinguishedName::parse(text).expect("a name");
         let agreement = InUse {
-            client: PartyName::new(name("CN=gateway, O=Acme"), Some(name("CN=ca"))),
+            client: HolderName::new(name("CN=gateway, O=Acme"), Some(name("CN=ca"))),
             provider: None,
             agreement: Arc::new(Agreement::new(terms)),
         };

@@ -49,6 +49,42 @@ fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
     assert!(config(&folder(), &alone).is_ok());
 }
 
+/// A certificate that is believed by itself is of its own subject alone.
+#[test]
+fn a_rule_without_an_issuer_is_refused_where_its_subject_is_pinned_of_two_issuers() {
+    let folder = folder();
+    for (name, issuer, subject) in [
+        ("namesake", "CN=other", "CN=p1"),
+        ("another", "CN=other", "CN=p2"),
+        ("own", "CN=ca", "CN=p1"),
+    ] {
+        folder.write_identity(name, &identity_by(issuer, subject, P256));
+    }
+    let said = |trust: &str| {
+        let text = SERVER
+            .replace("anchors = [\"ca.cert.pem\"]", trust)
+            .replace("subject = \"*\"", "subject = \"CN=p1\"");
+        let read = config(&folder, &text).map(drop);
+        read.err().map(|problems| problems.to_string())
+    };
+    let expected = "`subject` is that of several certificates: `trust` believes 2 issuers, and each may issue one";
+    for trust in [
+        "pinned = [\"own.cert.pem\", \"namesake.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"], pinned = [\"namesake.cert.pem\"]",
+        "anchors = [\"own.cert.pem\"], pinned = [\"namesake.cert.pem\"]",
+    ] {
+        let found = said(trust).expect("it is ambiguous");
+        assert!(found.contains(expected), "{trust}: {found}");
+    }
+    for trust in [
+        "anchors = [\"ca.cert.pem\"], pinned = [\"another.cert.pem\"]",
+        "anchors = [\"ca.cert.pem\"], pinned = [\"own.cert.pem\", \"another.cert.pem\"]",
+        "pinned = [\"own.cert.pem\", \"another.cert.pem\"]",
+    ] {
+        assert_eq!(said(trust), None, "{trust}");
+    }
+}
+
 #[tokio::test]
 async fn a_namesake_of_another_authority_publishes_nothing_by_the_rule_of_an_owner() {
     // However the names are written.

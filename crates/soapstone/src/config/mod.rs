@@ -13,6 +13,7 @@
 mod answers;
 mod attachments;
 mod by_reference;
+mod certifiers;
 mod clock;
 mod confidential;
 mod document;
@@ -52,6 +53,7 @@ pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use attachments::AttachmentsConfig;
 pub use by_reference::{ByReferenceConfig, SendByReferenceConfig};
 pub(crate) use by_reference::{USUAL_CAPACITY, USUAL_SIZE};
+pub use certifiers::Certifiers;
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use soapstone_crypto::SubjectMatch;
 use soapstone_crypto::trust::RevocationRules;
-use soapstone_crypto::{Certificate, DistinguishedName, SubjectMatch};
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
@@ -74,37 +74,6 @@ const SUBJECT_MATCHES: &[(&str, SubjectMatch)] = &[
     ("whole", SubjectMatch::Whole),
     ("contains", SubjectMatch::Contains),
 ];
-
-impl TrustConfig {
-    /// The names of those whose certificates are believed: of anchors that may certify, and of the
-    /// issuers of certificates that are believed by themselves. Each of several can have certified
-    /// a subject of another one. Nobody is named where no anchor certifies: the certificates are
-    /// those of the file then. A file that cannot be read is reported elsewhere.
-    pub fn issuers(&self) -> Vec<DistinguishedName> {
-        let read = |file: &LoadedFile| {
-            Certificate::from_file_contents(file.bytes.expose()).unwrap_or_default()
-        };
-        let anchors = self.anchors.iter().flat_map(read);
-        let (certifying, anchored): (Vec<_>, Vec<_>) = anchors.partition(Certificate::may_certify);
-        if certifying.is_empty() {
-            return Vec::new();
-        }
-        let pinned: Vec<_> = self.pinned.iter().flat_map(read).collect();
-        let known = anchored.iter().chain(&pinned);
-        let issuers = known.map(Certificate::issuer_name);
-        let all = certifying
-            .iter()
-            .map(Certificate::subject_name)
-            .chain(issuers);
-        let mut names: Vec<DistinguishedName> = Vec::new();
-        for name in all {
-            if !names.iter().any(|known| known.matches(name)) {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-}
 
 fn certificates(table: &mut Table<'_>, key: &'static str) -> Vec<LoadedFile> {
     let files = table.files_or_folders(key, CERTIFICATE_ENDINGS);

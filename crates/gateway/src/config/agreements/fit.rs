@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::config::{
-    ConversationStoreConfig, Document, OTHER_TEXT, Place, Problem, ReplayStoreConfig, Warning,
+    Certifiers, ConversationStoreConfig, Document, OTHER_TEXT, Place, Problem, ReplayStoreConfig,
+    Warning,
 };
 use soapstone_broker::{AgreementTerms, Needs};
 
@@ -116,11 +117,13 @@ pub(super) fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[
     }
 }
 
-/// What is wrong with the parties of an agreement where the route trusts several authorities: each
-/// of these may have certified one subject.
+/// What is wrong with the parties of an agreement where several may have issued the certificate of
+/// its subject. Each backend of a provider may believe others.
 fn ambiguous_parties(agreement: &Read, route: &RouteSpec) -> Vec<(Place, String)> {
     let clients = route.inbound.as_ref().map(|it| &it.certifiers);
-    let of = |party: &ReadParty, certifiers| Some((party.place, party.ambiguity(certifiers)?));
+    let of = |party: &ReadParty, certifiers: &Certifiers| {
+        Some((party.place, party.ambiguity(certifiers)?))
+    };
     let client = clients.and_then(|certifiers| of(&agreement.client, certifiers));
     let provider = agreement.provider.as_ref().and_then(|provider| {
         let group = route.group.as_ref();
@@ -129,8 +132,9 @@ fn ambiguous_parties(agreement: &Read, route: &RouteSpec) -> Vec<(Place, String)
         let members = members.filter_map(|it| it.outbound.as_ref());
         let policies = group.iter().flat_map(|it| &it.policies);
         let policies = policies.filter_map(|it| it.outbound.as_ref());
-        let mut sides = members.chain(policies).chain(&route.outbound);
-        sides.find_map(|side| of(provider, &side.certifiers))
+        let sides = members.chain(policies).chain(&route.outbound);
+        let all = sides.fold(Certifiers::default(), |all, side| all.or(&side.certifiers));
+        of(provider, &all)
     });
     client.into_iter().chain(provider).collect()
 }

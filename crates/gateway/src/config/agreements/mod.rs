@@ -12,13 +12,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone::config::{Problem, StoreConfig, Table, WhenUnavailable};
-use soapstone::crypto::Identity;
+use soapstone::crypto::{HolderName, Identity};
 use soapstone_broker::AgreementTerms;
 
 pub(super) use self::file::known_keys;
 use self::file::{Read, read_file};
 use self::fit::{demand_route, warn_of_others, warn_of_validity};
-use super::party::PartyName;
 use super::route::RouteSpec;
 
 /// Most agreements of a gateway: each request compares its client with those of all of its route.
@@ -40,9 +39,9 @@ pub(crate) struct AgreementsSpec {
 /// One agreement.
 #[derive(Clone, Debug)]
 pub(crate) struct AgreementSpec {
-    pub(crate) client: PartyName,
+    pub(crate) client: HolderName,
     /// Who signs the provider's answers.
-    pub(crate) provider: Option<PartyName>,
+    pub(crate) provider: Option<HolderName>,
     pub(crate) terms: AgreementTerms,
 }
 

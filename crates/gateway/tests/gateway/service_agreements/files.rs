@@ -120,7 +120,8 @@ fn backends_of_providers_are_named_as_they_will_be_found() {
     }
 }
 
-/// Each of two authorities may certify one subject: whose is meant, nobody knows.
+/// Each of two authorities may certify one subject, and each of two certificates may be of it:
+/// whose is meant, nobody knows.
 #[test]
 fn a_party_without_an_issuer_is_refused_where_its_route_trusts_two_authorities() {
     let folder = folder("");
@@ -152,11 +153,25 @@ fn a_party_without_an_issuer_is_refused_where_its_route_trusts_two_authorities()
     let (one_in, one_out) = (secured::service("sign"), secured::client("sign"));
     let (two_in, two_out) = (two(one_in.clone()), two(one_out.clone()));
     // One that is believed by itself may have the subject as well, where another one issued it.
+    let by_other = |subject| keys::identity_by("CN=other", subject, keys::P256);
+    folder.write_identity("namesake", &by_other("CN=client"));
+    folder.write_identity("another", &by_other("CN=server"));
     let (pins_in, pins_out) = (
-        pinning(&one_in, "other.cert.pem"),
-        pinning(&one_out, "other.cert.pem"),
+        pinning(&one_in, "namesake.cert.pem"),
+        pinning(&one_out, "another.cert.pem"),
     );
     let own_in = pinning(&one_in, "client.cert.pem");
+    // One of another subject says nothing of the party.
+    let others_in = pinning(&one_in, "other.cert.pem");
+    // Without an authority, each certificate of the subject has an issuer of its own.
+    let pinned_alone = |file: &str| {
+        let pinned = format!("pinned = [\"client.cert.pem\", \"{file}\"]");
+        one_in.replace("anchors = [\"ca.cert.pem\"]", &pinned)
+    };
+    let (both_in, apart_in) = (
+        pinned_alone("namesake.cert.pem"),
+        pinned_alone("server.cert.pem"),
+    );
     let provider = format!("{PROVIDER}[provider]\nsubject = \"CN=server\"\n");
     let with_issuer = format!("{PROVIDER}issuer = \"CN=ca\"\n");
     for (agreement, inbound, outbound, expected) in [
@@ -164,6 +179,9 @@ fn a_party_without_an_issuer_is_refused_where_its_route_trusts_two_authorities()
         (PROVIDER, &two_in, &one_out, ambiguous(5)),
         (PROVIDER, &pins_in, &one_out, ambiguous(5)),
         (PROVIDER, &own_in, &one_out, String::new()),
+        (PROVIDER, &others_in, &one_out, String::new()),
+        (PROVIDER, &both_in, &one_out, ambiguous(5)),
+        (PROVIDER, &apart_in, &one_out, String::new()),
         (&*provider, &one_in, &pins_out, ambiguous(7)),
         (&*with_issuer, &two_in, &one_out, String::new()),
         (&*provider, &one_in, &one_out, String::new()),
