@@ -44,6 +44,7 @@ pub use config::admin::{AdminAccess, read_access};
 pub use config::considered::{Considered, ConsideredBackend};
 pub use config::limits::{GatewayLimits, Shares};
 pub use config::log::{LogConfig, LogFormat, read_log};
+pub use config::party::{NAME_THE_ISSUER, read_name};
 pub use config::read::share_a_port;
 pub use config::timeouts::Timeouts;
 pub use config::tls::{ServerTls, read_server as read_tls};

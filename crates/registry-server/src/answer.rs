@@ -168,10 +168,8 @@ impl Signed {
             receipt,
             ..
         } = message;
-        let owner = evidence.signer().map(|certificate| Owner {
-            subject: certificate.subject().to_owned(),
-            issuer: certificate.issuer().to_owned(),
-        });
+        let owner = evidence.signer();
+        let owner = owner.map(|it| Owner::new(it.subject(), it.issuer()));
         let request =
             read(bytes).and_then(|(form, request)| match is_doubtful && request.writes() {
                 true => Err(Refusal::Doubtful),

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use soapstone::Service;
 use soapstone::config::{
-    Certifiers, Document, EndpointConfig, Environment, FileState, Located, OTHER_TEXT, Place,
-    Problems, Surroundings, Table, TrustConfig,
+    Certifiers, Document, EndpointConfig, Environment, FileState, Located, Place, Problems,
+    Surroundings, Table, TrustConfig,
 };
-use soapstone::crypto::{DistinguishedName, HolderName, NameStyle};
+use soapstone::crypto::HolderName;
 use soapstone::wss::Part;
 use soapstone_gateway::{
-    AdminAccess, LogConfig, ServerTls, read_access, read_address, read_log, read_tls, share_a_port,
+    AdminAccess, LogConfig, NAME_THE_ISSUER, ServerTls, read_access, read_address, read_log,
+    read_name, read_tls, share_a_port,
 };
 use soapstone_registry::{Limits, PublisherRule};
 
@@ -290,42 +291,27 @@ fn read_service(
 /// The subject of rules that are about every certificate that is trusted.
 const EVERYBODY: &str = "*";
 
-/// Reads a distinguished name, which is written as that of a certificate then.
-fn read_name(table: &Table<'_>, key: &'static str, text: &Located<String>) -> Option<String> {
-    match DistinguishedName::parse(&text.value) {
-        Ok(name) if !name.is_empty() => Some(name.to_text(NameStyle::Rfc2253)),
-        _ => {
-            let message = format!("`{key}` must be a distinguished name, found {OTHER_TEXT}");
-            let hint = format!("for example {key} = \"CN=provider,O=Example\"");
-            table.report_with_hint(text.place, message, &hint);
-            None
-        }
-    }
-}
-
 /// Reads `[[publishers]]` of a registry that believes certificates of these.
 fn read_publishers(root: &mut Table<'_>, certifiers: &Certifiers) -> Option<Vec<PublisherRule>> {
     const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
+    const EXAMPLE: &str = "CN=provider,O=Example";
     if !root.has("publishers") {
         root.missing("publishers", HINT);
     }
     let rules = root.tables("publishers").into_iter().map(|mut table| {
         let subject = table.required_string("subject", HINT);
         let issuer = table.string("issuer");
-        if let (Some(subject), None) = (&subject, &issuer)
-            && subject.value != EVERYBODY
-            && let Ok(name) = DistinguishedName::parse(&subject.value)
-            && let Some(of_several) = certifiers.ambiguity(&HolderName::new(name, None))
+        let read = |key, text| read_name(&table, key, text, EXAMPLE);
+        let is_one = |text: &&Located<String>| text.value != EVERYBODY;
+        let named = subject.as_ref().filter(is_one);
+        let subject_name = named.map(|text| read("subject", text));
+        let issuer_name = issuer.as_ref().map(|text| read("issuer", text));
+        if let (Some(text), Some(Some(name)), None) = (named, &subject_name, &issuer)
+            && let Some(of_several) = certifiers.ambiguity(&HolderName::new(name.clone(), None))
         {
             let message = format!("`subject` is {of_several}");
-            let hint = "say whose it is: issuer = \"CN=authority,O=Example\"";
-            table.report_with_hint(subject.place, message, hint);
+            table.report_with_hint(text.place, message, NAME_THE_ISSUER);
         }
-        let subject = subject.map(|it| match it.value == EVERYBODY {
-            true => Some(None),
-            false => read_name(&table, "subject", &it).map(Some),
-        });
-        let issuer = issuer.map(|it| read_name(&table, "issuer", &it));
         let services = table.strings("services");
         let points = table.strings("access_points");
         let calls = table.boolean("calls").is_some_and(|given| given.value);
@@ -345,14 +331,14 @@ fn read_publishers(root: &mut Table<'_>, certifiers: &Certifiers) -> Option<Vec<
         };
         let (services, access_points) = (words(services), words(points));
         table.finish();
-        let subject = subject??;
-        let issuer = match issuer {
-            None => None,
-            Some(read) => Some(read?),
-        };
+        // What is no name was reported.
+        if matches!(subject_name, Some(None)) || matches!(issuer_name, Some(None)) {
+            return None;
+        }
+        let subject = subject?.value;
         Some(PublisherRule {
-            subject,
-            issuer,
+            subject: (subject != EVERYBODY).then(|| subject.into()),
+            issuer: issuer.map(|issuer| issuer.value.into()),
             services,
             access_points,
             calls,

@@ -164,10 +164,7 @@ mod tests {
     #[tokio::test]
     async fn an_owner_waits_for_himself_alone() {
         let turns = Turns::default();
-        let owner = |subject: &str| Owner {
-            subject: subject.to_owned(),
-            issuer: "CN=ca".to_owned(),
-        };
+        let owner = |subject: &str| Owner::new(subject, "CN=ca");
         let held = turns.of(&owner("CN=p1")).lock_owned().await;
         let again = turns.of(&owner("CN=p1"));
         assert!(again.try_lock().is_err());

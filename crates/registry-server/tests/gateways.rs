@@ -188,7 +188,7 @@ async fn a_gateway_registers_reports_and_withdraws() {
         Some("http://10.0.0.5:8443/books?wsdl")
     );
     assert_eq!(found.agreements, ["gold"]);
-    assert_eq!(found.owner.subject, "CN=p1");
+    assert_eq!(found.owner.subject.as_str(), "CN=p1");
     assert!(
         found.host.is_some_and(|host| host.cpu_num >= Some(1.0)),
         "{found:?}"

@@ -212,7 +212,7 @@ async fn what_a_certificate_publishes_is_found_and_kept() {
             panic!("one provider");
         };
         assert_eq!(provider.access_point, HOME);
-        assert_eq!(provider.owner.subject, "CN=p1");
+        assert_eq!(provider.owner.subject.as_str(), "CN=p1");
         assert_eq!(provider.state, State::Active);
         assert_eq!(provider.figures.as_ref().map(|it| it.in_hand), Some(3.0));
         running

@@ -25,6 +25,7 @@ mod registry;
 mod report;
 mod request;
 pub mod uddi;
+mod written_name;
 
 pub use answer::{Answer, Info, List, Provider, Providers, State};
 pub use model::{
@@ -37,3 +38,4 @@ pub use registry::{
 };
 pub use report::{Figures, Host, OTHER, Operation, Report, Times};
 pub use request::{Find, Keys, ProviderQuery, Request};
+pub use written_name::WrittenName;

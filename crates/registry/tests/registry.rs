@@ -34,10 +34,7 @@ struct World {
 }
 
 fn owner(name: &str) -> Owner {
-    Owner {
-        subject: format!("CN={name}"),
-        issuer: "CN=ca".to_owned(),
-    }
+    Owner::new(format!("CN={name}"), "CN=ca")
 }
 
 impl World {
@@ -218,7 +215,7 @@ fn another_certificate_changes_no_entry() {
     }
     // The same subject of another authority is another owner.
     let namesake = Owner {
-        issuer: "CN=other".to_owned(),
+        issuer: "CN=other".to_owned().into(),
         ..own
     };
     assert_eq!(
@@ -235,7 +232,7 @@ fn another_certificate_changes_no_entry() {
 #[test]
 fn a_publisher_keeps_to_its_rule() {
     let rule = PublisherRule {
-        subject: Some("CN=p1".to_owned()),
+        subject: Some("CN=p1".to_owned().into()),
         issuer: None,
         services: Some(vec!["Books".to_owned()]),
         access_points: Some(vec!["http://10.0.0.1:9000/".to_owned()]),

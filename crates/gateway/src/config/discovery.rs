@@ -213,7 +213,13 @@ mod tests {
 
     fn config_of(owners: &str, tables: &str) -> Config {
         let folder = Folder::with_keys(P256, &["broker", "registry"]);
-        let text = format!(
+        let text = text_of(owners, tables);
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        config.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn text_of(owners: &str, tables: &str) -> String {
+        format!(
             "listen = \"127.0.0.1:0\"\n[registry]\nurl = \"http://127.0.0.1:1/uddi\"\n[registry.client]\n\
              identity = {{ key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }}\n\
              peer = {{ certificate = \"registry.cert.pem\" }}\n\
@@ -221,9 +227,7 @@ mod tests {
              security = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n\
              [[routes]]\npath = \"/books\"\n[routes.backends]\nservice = \"Books\"\n\
              owners = {owners}\n{tables}"
-        );
-        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
-        config.unwrap_or_else(|problems| panic!("{problems}"))
+        )
     }
 
     /// Two policies: the second is of p2 and p3.
@@ -240,10 +244,7 @@ mod tests {
     /// `"CN=p1"` of the authority of most, or `"CN=p1 of CN=other"`.
     fn owner_of(text: &str) -> Owner {
         let (subject, issuer) = text.split_once(" of ").unwrap_or((text, "CN=ca"));
-        Owner {
-            subject: subject.to_owned(),
-            issuer: issuer.to_owned(),
-        }
+        Owner::new(subject, issuer)
     }
 
     /// Name, policy and `backup` of the members that these providers, each with its owner and
@@ -277,6 +278,57 @@ mod tests {
                 [of_p1.clone(), of_p2.clone()]
             );
             assert_eq!(members(two_policies(), &[p2, p1]), [of_p2, of_p1]);
+        }
+    }
+
+    /// An authority may write the names on the next certificate in another way.
+    #[test]
+    fn an_owner_that_is_written_in_two_ways_is_no_namesake() {
+        let known = [
+            ("http://10.0.0.1/books", "CN=p1", false),
+            ("http://10.0.0.2/books", "cn = P1 of CN=Ca", false),
+        ];
+        let found = ["http://10.0.0.1/books", "http://10.0.0.2/books"];
+        let backends = found.map(|url| (format!("{url} (CN=p1)"), None, false));
+        assert_eq!(members(config(""), &known), backends);
+    }
+
+    /// What an agreement is about is found by the names of backends.
+    #[test]
+    fn an_agreement_is_about_the_backends_of_an_owner_however_it_writes_that() {
+        for (owners, written, found) in [
+            ("\"CN=p1\", \"CN=p2\"", "cn = P1", "CN=p1"),
+            ("\"cn = P1\", \"CN=p2\"", "CN=p1", "cn = P1"),
+            (
+                "\"CN=p1 of CN=ca\", \"CN=p1 of CN=other\"",
+                "CN=P1 of cn = ca",
+                "CN=p1 of CN=ca",
+            ),
+            ("\"*\"", "cn = p1 of cn = ca", "CN=p1 of CN=ca"),
+        ] {
+            let folder = Folder::with_keys(P256, &["broker", "registry"]);
+            let gold = format!(
+                "service = \"/books\"\nuntil = 2999-01-01\nwindow = {{ calls = 2 }}\n\
+                 [client]\nsubject = \"CN=client\"\n[provider]\nbackends = [\"http://10.0.0.1/books ({written})\"]\n"
+            );
+            folder.write("gold.toml", gold);
+            let identity =
+                "identity = { key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }\n";
+            let agreements = format!(
+                "[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n{identity}[[routes]]"
+            );
+            let inbound = format!(
+                "[routes.inbound]\n{identity}trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
+                 security = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n"
+            );
+            let text = text_of(&format!("[{owners}]"), &inbound).replace("[[routes]]", &agreements);
+            let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+            let config = config.unwrap_or_else(|problems| panic!("{written}: {problems}"));
+            let agreements = config.agreements.as_ref().expect("agreements");
+            let about = agreements.agreements[0].terms.backends.clone();
+            let members = members(config, &[("http://10.0.0.1/books", "CN=p1", false)]);
+            assert_eq!(about, [format!("http://10.0.0.1/books ({found})")]);
+            assert_eq!(about, [members[0].0.as_str()]);
         }
     }
 

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use soapstone::crypto::{DistinguishedName, NameStyle};
-use soapstone_registry::Owner;
+use soapstone::crypto::HolderName;
+use soapstone_registry::{Owner, WrittenName};
 
 /// Between subject and issuer, as the registry writes owners.
 const OF: &str = " of ";
@@ -15,26 +15,19 @@ const OF: &str = " of ";
 /// Every certificate that the registry trusts.
 const EVERYBODY: &str = "*";
 
-/// `"CN=p1"`, `"CN=p1 of CN=authority"` or `"*"`.
+/// `"CN=p1"`, `"CN=p1 of CN=authority"` or `"*"`. Two are one where their names are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnerName {
-    subject: String,
-    issuer: Option<String>,
+    subject: WrittenName,
+    issuer: Option<WrittenName>,
 }
 
 impl OwnerName {
     pub(crate) fn parse(text: &str) -> Self {
-        let is_name = |text: &str| read(text).is_some();
-        // A subject may have the word in it, as CN=Bank of Books has.
-        let mut parts = text.match_indices(OF).map(|(at, _)| {
-            let (subject, rest) = text.split_at(at);
-            (subject, &rest[OF.len()..])
-        });
-        let named = parts.find(|(subject, issuer)| is_name(subject) && is_name(issuer));
-        let (subject, issuer) = named.map_or((text, None), |(subject, it)| (subject, Some(it)));
+        let (subject, issuer) = HolderName::split(text);
         Self {
-            subject: subject.to_owned(),
-            issuer: issuer.map(str::to_owned),
+            subject: WrittenName::new(subject),
+            issuer: issuer.map(WrittenName::new),
         }
     }
 
@@ -49,23 +42,32 @@ impl OwnerName {
 
     /// Whether it is every owner.
     pub(crate) fn is_everybody(&self) -> bool {
-        self.subject == EVERYBODY
+        self.subject.as_str() == EVERYBODY
     }
 
     /// Whether it is every owner, or can be the name of one.
     pub(crate) fn is_possible(&self) -> bool {
-        self.is_everybody() || read(&self.subject).is_some()
+        self.is_everybody() || self.subject.is_name()
+    }
+
+    /// Whether one of its names is read by people as a subject and its issuer.
+    pub(crate) fn reads_as_two(&self) -> bool {
+        let mut names = std::iter::once(&self.subject).chain(&self.issuer);
+        names.any(|name| HolderName::reads_as_two(name.as_str()))
     }
 
     /// Its subject as certificates are read, by which a registry is asked.
     pub(crate) fn subject(&self) -> String {
-        let read = read(&self.subject);
-        read.map_or_else(|| self.subject.clone(), |it| it.to_text(NameStyle::Rfc2253))
+        self.subject.to_rfc2253()
     }
 
-    /// Whether both are one name, however they are written.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.has_issuer() == other.has_issuer() && self.overlaps(other)
+    /// As certificates are read.
+    pub(crate) fn to_rfc2253(&self) -> String {
+        let subject = self.subject();
+        match &self.issuer {
+            None => subject,
+            Some(issuer) => format!("{subject}{OF}{}", issuer.to_rfc2253()),
+        }
     }
 
     /// Whether it says whose subject it is.
@@ -75,36 +77,24 @@ impl OwnerName {
 
     /// Whether it may be the name of an owner. Without an issuer it may be that of several.
     pub(crate) fn is_of(&self, owner: &Owner) -> bool {
-        let is_issuer = |it: &String| is_one(it, &owner.issuer);
-        is_one(&self.subject, &owner.subject) && self.issuer.as_ref().is_none_or(is_issuer)
+        let is_issuer = |it: &WrittenName| *it == owner.issuer;
+        self.subject == owner.subject && self.issuer.as_ref().is_none_or(is_issuer)
     }
 
     /// Whether both may be the name of one owner.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let is_apart = match (&self.issuer, &other.issuer) {
-            (Some(one), Some(other)) => !is_one(one, other),
+            (Some(one), Some(other)) => one != other,
             _ => false,
         };
-        is_one(&self.subject, &other.subject) && !is_apart
+        self.subject == other.subject && !is_apart
     }
-}
-
-/// Reads the name of somebody.
-fn read(text: &str) -> Option<DistinguishedName> {
-    let name = DistinguishedName::parse(text).ok()?;
-    (!name.is_empty()).then_some(name)
-}
-
-/// Whether both are one name. What is no name is itself alone.
-fn is_one(one: &str, other: &str) -> bool {
-    let is_one = || Some(read(one)?.matches(&read(other)?));
-    one == other || is_one().unwrap_or(false)
 }
 
 impl fmt::Display for OwnerName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.issuer {
-            None => out.write_str(&self.subject),
+            None => out.write_str(self.subject.as_str()),
             Some(issuer) => write!(out, "{}{OF}{issuer}", self.subject),
         }
     }
@@ -115,10 +105,7 @@ mod tests {
     use super::*;
 
     fn owner(subject: &str, issuer: &str) -> Owner {
-        Owner {
-            subject: subject.to_owned(),
-            issuer: issuer.to_owned(),
-        }
+        Owner::new(subject, issuer)
     }
 
     #[test]
@@ -135,7 +122,8 @@ mod tests {
             ("*", "*", None),
         ] {
             let name = OwnerName::parse(text);
-            let found = (name.subject.as_str(), name.issuer.as_deref());
+            let issuer_text = name.issuer.as_ref().map(WrittenName::as_str);
+            let found = (name.subject.as_str(), issuer_text);
             assert_eq!(found, (subject, issuer));
             assert!(name.is_possible());
             assert_eq!(name.to_string(), text);
@@ -159,8 +147,9 @@ mod tests {
         let own = owner("CN=p1,O=Acme", "CN=ca,O=Acme");
         let written = OwnerName::parse("cn=P1, o=acme of CN=CA; O=Acme");
         let read = OwnerName::parse("CN=p1,O=Acme of CN=ca,O=Acme");
-        assert!(written.is_of(&own) && written.is_same(&read) && written.overlaps(&read));
-        assert!(!written.is_same(&OwnerName::parse("CN=p1,O=Acme")));
+        assert!(written.is_of(&own) && written.overlaps(&read));
+        assert_eq!(written, read);
+        assert_ne!(written, OwnerName::parse("CN=p1,O=Acme"));
         assert!(!written.is_of(&owner("CN=p1,O=Acme", "CN=ca,O=Other")));
         assert_eq!(OwnerName::parse("cn=p1, o=Acme").subject(), "CN=p1,O=Acme");
         // Backends are named as the file names their owners.
@@ -177,5 +166,15 @@ mod tests {
         assert_eq!(known, Some(OwnerName::parse("CN=p1 of CN=a")));
         assert_eq!(name("CN=p1 of CN=a", "CN=b"), None);
         assert!(name("CN=Bank of Books", "CN=b").is_some());
+    }
+
+    #[test]
+    fn half_a_name_reads_as_two() {
+        let reads = |text: &str| OwnerName::parse(text).reads_as_two();
+        assert!(reads("CN=p1 of authority"));
+        assert!(reads("CN=p1 of CN=a of authority"));
+        assert!(!reads("CN=p1 of CN=a"));
+        assert!(!reads("CN=\"Bank of Books\" of CN=a"));
+        assert!(!reads("*"));
     }
 }

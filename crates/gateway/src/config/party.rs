@@ -19,6 +19,7 @@ impl ReadParty {
     /// Reads `subject` and `issuer`. `None` where there is no subject, or something is wrong with
     /// the names: that is reported.
     pub(super) fn read(table: &mut Table<'_>, subject: Option<Located<String>>) -> Option<Self> {
+        const EXAMPLE: &str = "CN=client,O=Example";
         let issuer = table.string("issuer");
         if let (Some(issuer), None) = (&issuer, &subject)
             && !table.has("subject")
@@ -28,10 +29,10 @@ impl ReadParty {
         }
         let name = subject
             .as_ref()
-            .and_then(|text| read_name(table, "subject", text));
+            .and_then(|text| read_name(table, "subject", text, EXAMPLE));
         let text = subject?;
         let read = |issuer: Located<String>| {
-            let name = read_name(table, "issuer", &issuer)?;
+            let name = read_name(table, "issuer", &issuer, EXAMPLE)?;
             Some((name, issuer.value))
         };
         let issuer = match issuer {
@@ -61,21 +62,37 @@ impl ReadParty {
 }
 
 /// The hint for an ambiguous party.
-pub(super) const NAME_THE_ISSUER: &str = "say whose it is: issuer = \"CN=authority,O=Example\"";
+pub const NAME_THE_ISSUER: &str = "say whose it is: issuer = \"CN=authority,O=Example\"";
 
-/// Reads a distinguished name.
-fn read_name(
+/// Reads the name of a subject or of an issuer, and of one alone. `None` where it is another text:
+/// that is reported with a name as an example.
+pub fn read_name(
     table: &Table<'_>,
-    key: &'static str,
+    key: &str,
     text: &Located<String>,
+    example: &str,
 ) -> Option<DistinguishedName> {
+    let report = |found: &str, hint: &str| {
+        let message = format!("`{key}` must be a distinguished name, found {found}");
+        table.report_with_hint(text.place, message, hint);
+    };
     match DistinguishedName::parse(&text.value) {
+        Ok(_) if HolderName::reads_as_two(&text.value) => {
+            let hint = format!("say `issuer` by itself; {WORD_IN_A_NAME}");
+            report(READS_AS_TWO, &hint);
+            None
+        }
         Ok(name) if !name.is_empty() => Some(name),
         _ => {
-            let message = format!("`{key}` must be a distinguished name, found {OTHER_TEXT}");
-            let hint = format!("for example {key} = \"CN=client,O=Example\"");
-            table.report_with_hint(text.place, message, &hint);
+            report(OTHER_TEXT, &format!("for example {key} = \"{example}\""));
             None
         }
     }
 }
+
+/// What is wrong with a name that people read as those of a subject and its issuer.
+pub(super) const READS_AS_TWO: &str = "a text with \" of \" outside of quotes";
+
+/// How the word stands in a name.
+pub(super) const WORD_IN_A_NAME: &str =
+    "a value with the word stands in quotes: 'CN=\"Bank of Books\"'";

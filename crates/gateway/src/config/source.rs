@@ -16,6 +16,7 @@ use soapstone_registry::{Owner, Provider};
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::read_assured;
 use super::owner_name::OwnerName;
+use super::party::{READS_AS_TWO, WORD_IN_A_NAME};
 use super::srv::{DnsSource, read_cache, read_srv};
 use super::tls::ClientTls;
 
@@ -255,15 +256,27 @@ fn read_owners(table: &Table<'_>, owners: Vec<Located<String>>) -> Vec<OwnerName
     let mut read: Vec<OwnerName> = Vec::with_capacity(owners.len());
     for owner in owners {
         let name = OwnerName::parse(&owner.value);
-        if !name.is_possible() {
-            let message = format!("`owners` must hold distinguished names, found {OTHER_TEXT}");
-            let hint = "for example \"CN=provider of CN=authority,O=Example\", or \"*\"";
-            table.report_with_hint(owner.place, message, hint);
+        let found = match (name.is_possible(), name.reads_as_two()) {
+            (false, _) => Some(OTHER_TEXT),
+            (true, true) => Some(READS_AS_TWO),
+            (true, false) => None,
+        };
+        if let Some(found) = found {
+            let message = format!("`owners` must hold distinguished names, found {found}");
+            let hint = match name.is_possible() {
+                true => {
+                    format!("name the issuer as well, \"CN=p1 of CN=authority\"; {WORD_IN_A_NAME}")
+                }
+                false => {
+                    "for example \"CN=provider of CN=authority,O=Example\", or \"*\"".to_owned()
+                }
+            };
+            table.report_with_hint(owner.place, message, &hint);
         }
-        if read
-            .iter()
-            .any(|it| it.overlaps(&name) && !it.is_same(&name))
-        {
+        if read.contains(&name) {
+            let message = "`owners` has this owner twice, however it is written";
+            table.report_with_hint(owner.place, message, "keep one");
+        } else if read.iter().any(|it| it.overlaps(&name)) {
             let message = "`owners` has this subject once with an issuer, and once without";
             table.report_with_hint(owner.place, message, "name the issuer each time");
         }
@@ -340,7 +353,7 @@ fn report_owner(
 ) {
     let name = OwnerName::parse(&owner.value);
     // A policy of one authority's owner is not that of its namesake: both name the issuer.
-    let is_known = |it: &OwnerName| it.is_everybody() || it.is_same(&name);
+    let is_known = |it: &OwnerName| it.is_everybody() || *it == name;
     if taken.iter().any(|it| it.overlaps(&name)) {
         table.report(owner.place, "this owner has two policies: keep one");
     } else if name.is_everybody() {

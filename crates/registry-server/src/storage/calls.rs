@@ -74,7 +74,13 @@ where
             row.push_bind(id)
                 .push_bind(received)
                 .push_bind(share.clone())
-                .push_bind(logged.owner.subject.replace(char::is_control, "\u{fffd}"))
+                .push_bind(
+                    logged
+                        .owner
+                        .subject
+                        .as_str()
+                        .replace(char::is_control, "\u{fffd}"),
+                )
                 .push_bind(logged.source.clone())
                 .push_bind(number)
                 .push_bind(call.time)
@@ -206,11 +212,11 @@ where
 /// An owner in few bytes, which an index holds however long its names are.
 fn share_of(owner: &Owner) -> Result<String, StorageError> {
     // With its length no subject runs into an issuer.
-    let length = owner.subject.len();
+    let length = owner.subject.as_str().len();
     let named = format!("{length} {}\n{}", owner.subject, owner.issuer);
     let digest = digest(DigestAlgorithm::Sha256, named.as_bytes());
     let digest = digest.map_err(|_| StorageError::Row {
-        key: owner.subject.clone(),
+        key: owner.subject.to_string(),
     })?;
     Ok(hexadecimal::encode(digest.as_ref()))
 }
@@ -229,13 +235,8 @@ mod tests {
             ("CN=a\nCN=x", "CN=y"),
             ("CN=a", "CN=x\nCN=y"),
         ];
-        let shares = owners.map(|(subject, issuer)| {
-            let owner = Owner {
-                subject: subject.to_owned(),
-                issuer: issuer.to_owned(),
-            };
-            share_of(&owner).expect("a share")
-        });
+        let shares = owners
+            .map(|(subject, issuer)| share_of(&Owner::new(subject, issuer)).expect("a share"));
         let different: std::collections::HashSet<&String> = shares.iter().collect();
         assert_eq!(different.len(), owners.len());
         // As the column is wide.

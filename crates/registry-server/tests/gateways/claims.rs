@@ -307,7 +307,9 @@ async fn a_provider_whose_reports_stop_is_marked_and_chosen_by_no_old_claim() {
     )
     .await;
     let stored = providers(&registry).await;
-    let stored = stored.iter().find(|it| it.owner.subject == "CN=p2");
+    let stored = stored
+        .iter()
+        .find(|it| it.owner.subject.as_str() == "CN=p2");
     assert_eq!(stored.map(|it| it.state), Some(State::Inactive));
     let mut judged = 0;
     for _ in 0..600 {

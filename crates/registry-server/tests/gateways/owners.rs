@@ -20,6 +20,8 @@ fn providers_of_every_owner_have_a_policy_where_one_has() {
     };
     let missing = "`outbound` is missing: providers of owners without one of `policies` would get messages unsecured";
     assert_eq!(said("\"CN=p1\"", ""), "");
+    // However the owner is written.
+    assert_eq!(said("\"cn = P1\"", ""), "");
     for owners in ["\"CN=p1\", \"CN=p2\"", "\"*\"", "\"CN=p1\", \"*\""] {
         let found = said(owners, "");
         assert!(found.contains(missing), "{owners}: {found}");
@@ -27,6 +29,47 @@ fn providers_of_every_owner_have_a_policy_where_one_has() {
         assert_eq!(said(owners, &outbound), "", "{owners}");
         let unsecured = "[routes.outbound]\nsecurity = { mechanism = \"none\" }\n";
         assert_eq!(said(owners, unsecured), "", "{owners}");
+    }
+}
+
+/// An owner that is named twice would have its backends named as those of several are.
+#[test]
+fn an_owner_is_named_once_and_whole() {
+    let folder = folder();
+    let registry = table(SocketAddr::from(([127, 0, 0, 1], 1)), "p1");
+    let said = |owners: &str| {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{registry}[[routes]]\npath = \"/\"\n\
+             [routes.backends]\nservice = \"Books\"\nowners = [{owners}]\n"
+        );
+        let read = GatewayConfig::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        let problems = read.err().map(|problems| problems.to_string());
+        let problems = problems.unwrap_or_default();
+        let said = problems.split_once("gateway.toml:").map(|(_, said)| said);
+        said.unwrap_or_default().to_owned()
+    };
+    // Of `owners`, behind the listener, the registry and the route.
+    let line = registry.lines().count() + 6;
+    let twice = "`owners` has this owner twice, however it is written\n    hint: keep one";
+    for (one, other) in [
+        ("CN=p1,O=Acme", "cn = P1; o=acme"),
+        ("CN=p1 of CN=ca", "CN=P1 of cn = ca"),
+        ("CN=p1", "CN=p1"),
+        ("*", "*"),
+    ] {
+        let column = 15 + one.len();
+        let found = said(&format!("\"{one}\", \"{other}\""));
+        assert_eq!(found, format!("{line}:{column}: {twice}"));
+    }
+    assert_eq!(said("\"CN=p1 of CN=ca\", \"CN=p1 of CN=other\""), "");
+    let half = "`owners` must hold distinguished names, found a text with \" of \" outside of quotes\n    \
+                hint: name the issuer as well, \"CN=p1 of CN=authority\"; a value with the word stands in quotes: 'CN=\"Bank of Books\"'";
+    for owner in ["CN=p1 of authority", "CN=Bank of Books of CN=ca"] {
+        let found = said(&format!("\"{owner}\""));
+        assert_eq!(found, format!("{line}:11: {half}"), "{owner}");
+    }
+    for owner in ["'CN=\"Bank of Books\"'", "'CN=Bank\\ of Books of CN=ca'"] {
+        assert_eq!(said(owner), "", "{owner}");
     }
 }
 

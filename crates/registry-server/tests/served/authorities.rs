@@ -44,6 +44,37 @@ fn a_rule_without_an_issuer_is_refused_where_two_authorities_are_trusted() {
         let expected = format!("`{key}` must be a distinguished name, found another text");
         assert!(found.contains(&expected), "{found}");
     }
+    // Half a name, and a name with its issuer, would be nobody's as well.
+    for (rule, key, column) in [
+        ("subject = \"CN=p1 of authority\"", "subject", 11),
+        ("subject = \"CN=p1 of CN=ca\"", "subject", 11),
+        (
+            "subject = \"CN=p1\"\nissuer = \"CN=ca of Acme\"",
+            "issuer",
+            10,
+        ),
+    ] {
+        let (folder, text) = two(rule);
+        let line = text
+            .lines()
+            .position(|line| line.starts_with(&format!("{key} = ")));
+        let line = line.expect("the rule") + 1;
+        let found = said(rule).expect("half a name");
+        let expected = format!(
+            "{}:{line}:{column}: `{key}` must be a distinguished name, found a text with \" of \" outside of quotes\n    \
+             hint: say `issuer` by itself; a value with the word stands in quotes: 'CN=\"Bank of Books\"'",
+            folder
+                .path("registry.toml")
+                .file_name()
+                .expect("a name")
+                .display()
+        );
+        assert!(found.contains(&expected), "{found}");
+    }
+    assert_eq!(
+        said("subject = 'CN=\"Bank of Books\"'\nissuer = \"CN=ca\""),
+        None
+    );
     // With one authority there is one of the name.
     let alone = SERVER.replace("subject = \"*\"", "subject = \"CN=p1\"");
     assert!(config(&folder(), &alone).is_ok());

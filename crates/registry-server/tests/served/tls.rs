@@ -145,7 +145,7 @@ async fn a_certificate_of_tls_is_no_signature_and_makes_nobody_an_owner() {
         let Answer::Providers(found) = serde_json::from_slice(&body).expect("JSON") else {
             panic!("providers");
         };
-        assert_eq!(found.found[0].owner.subject, "CN=mallory");
+        assert_eq!(found.found[0].owner.subject.as_str(), "CN=mallory");
     })
     .await;
 }

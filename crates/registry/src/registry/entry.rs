@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::calls::Call;
 use crate::model::{BindingTemplate, BusinessEntity, BusinessService, TModel};
 use crate::report::{Figures, Host};
+use crate::written_name::WrittenName;
 
 /// The kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,13 +42,23 @@ impl EntryKind {
 }
 
 /// Whose certificate signed: its subject, as its issuer knows it. A renewed certificate is the
-/// same owner.
+/// same owner, however its authority writes the names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Owner {
     /// The subject of the certificate.
-    pub subject: String,
+    pub subject: WrittenName,
     /// Its issuer.
-    pub issuer: String,
+    pub issuer: WrittenName,
+}
+
+impl Owner {
+    /// The owner with these names.
+    pub fn new(subject: impl Into<String>, issuer: impl Into<String>) -> Self {
+        Self {
+            subject: WrittenName::new(subject),
+            issuer: WrittenName::new(issuer),
+        }
+    }
 }
 
 impl fmt::Display for Owner {

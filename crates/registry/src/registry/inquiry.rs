@@ -18,6 +18,7 @@ use crate::names::{
 use crate::refusal::Refusal;
 use crate::request::{Find, ProviderQuery, Request};
 use crate::uddi::{size_of_entry, size_of_info, size_of_provider};
+use crate::written_name::WrittenName;
 
 /// Most entries of one answer.
 const MOST: usize = 1_000;
@@ -243,9 +244,13 @@ impl Registry {
             let (part, most) = ("owner", MOST_OWNERS);
             return Err(Refusal::TooMany { part, most });
         }
-        let is_wanted = |record: &&Record| {
-            query.owners.is_empty() || query.owners.contains(&record.owner.subject)
-        };
+        let owners: Vec<WrittenName> = query.owners.iter().map(WrittenName::new).collect();
+        if !owners.iter().all(WrittenName::is_name) {
+            let (part, expected) = ("owner", "the distinguished name of a subject");
+            return Err(Refusal::Value { part, expected });
+        }
+        let is_wanted =
+            |record: &&Record| owners.is_empty() || owners.contains(&record.owner.subject);
         let records = self.of_kind(EntryKind::Binding).filter(is_wanted);
         let mut answer = Providers::default();
         for mut provider in records.filter_map(|record| self.provider(record, query, now)) {

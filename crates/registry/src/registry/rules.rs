@@ -5,14 +5,15 @@
 use super::entry::Owner;
 use crate::model::{BindingTemplate, BusinessService};
 use crate::refusal::Refusal;
+use crate::written_name::WrittenName;
 
 /// What certificates may publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublisherRule {
     /// Of this subject; `None`: of every certificate that is trusted.
-    pub subject: Option<String>,
+    pub subject: Option<WrittenName>,
     /// Of this issuer; `None`: of every authority that is trusted.
-    pub issuer: Option<String>,
+    pub issuer: Option<WrittenName>,
     /// Services of these names; `None`: of every name.
     pub services: Option<Vec<String>>,
     /// Access points below these URLs, each of which ends with `/`; `None`: everywhere.
@@ -23,8 +24,9 @@ pub struct PublisherRule {
 
 impl PublisherRule {
     pub(super) fn is_for(&self, owner: &Owner) -> bool {
-        let is =
-            |wanted: &Option<String>, found: &String| wanted.as_ref().is_none_or(|it| it == found);
+        let is = |wanted: &Option<WrittenName>, found: &WrittenName| {
+            wanted.as_ref().is_none_or(|it| it == found)
+        };
         is(&self.subject, &owner.subject) && is(&self.issuer, &owner.issuer)
     }
 

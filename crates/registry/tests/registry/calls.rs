@@ -120,7 +120,7 @@ fn a_broker_tells_of_others_where_a_rule_lets_it() {
     let balanced = told(vec![balanced]);
     assert_eq!(world.apply(Some(&owner("p1")), &balanced), refused);
     let rule = PublisherRule {
-        subject: Some("CN=broker".to_owned()),
+        subject: Some("CN=broker".to_owned().into()),
         services: Some(Vec::new()),
         calls: true,
         ..ANYBODY

@@ -29,20 +29,55 @@ fn found(world: &mut World, service: &str) -> Vec<String> {
 #[test]
 fn a_rule_of_one_authority_is_not_for_the_namesake_of_another_one() {
     let rule = PublisherRule {
-        subject: Some("CN=p1".to_owned()),
-        issuer: Some("CN=ca".to_owned()),
+        subject: Some("CN=p1".to_owned().into()),
+        issuer: Some("CN=ca".to_owned().into()),
         ..ANYBODY
     };
     let mut world = World::new(vec![rule]);
     let own = owner("p1");
     let namesake = Owner {
-        issuer: "CN=other".to_owned(),
+        issuer: "CN=other".to_owned().into(),
         ..own.clone()
     };
     let what = "anything".to_owned();
     let refused = Err(Refusal::NotAllowed { what });
     assert_eq!(world.apply(Some(&namesake), &save("p1")), refused);
     world.apply(Some(&own), &save("p1")).expect("it is allowed");
+}
+
+/// An authority may write a name in another way on the next certificate, and a file always does.
+#[test]
+fn an_owner_is_one_however_its_names_are_written() {
+    let rule = PublisherRule {
+        subject: Some("cn = P1".to_owned().into()),
+        issuer: Some("CN=\"ca\"".to_owned().into()),
+        ..ANYBODY
+    };
+    let mut world = World::new(vec![rule]);
+    let own = owner("p1");
+    let renewed = Owner::new("CN=P1", "cn=ca");
+    world.apply(Some(&own), &save("p1")).expect("it is allowed");
+    world
+        .apply(Some(&renewed), &save("p1"))
+        .expect("it is the same owner");
+    let mut asked = |owner: &str| {
+        let query = Request::FindProviders(ProviderQuery {
+            owners: vec![owner.to_owned()],
+            ..ProviderQuery::default()
+        });
+        world.apply(None, &query).map(|answer| match answer {
+            Answer::Providers(providers) => providers.found.len(),
+            other => panic!("{other:?}"),
+        })
+    };
+    for wanted in ["CN=p1", "cn= p1", "CN=P1", "2.5.4.3=p1"] {
+        assert_eq!(asked(wanted), Ok(1), "{wanted}");
+    }
+    assert_eq!(asked("CN=p2"), Ok(0));
+    let (part, expected) = ("owner", "the distinguished name of a subject");
+    for nobody in ["p1", "", "*"] {
+        assert_eq!(asked(nobody), Err(Refusal::Value { part, expected }));
+    }
 }
 
 /// A publisher that may not publish `Books` makes that name a key of what it may publish.

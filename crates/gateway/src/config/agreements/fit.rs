@@ -139,6 +139,38 @@ fn ambiguous_parties(agreement: &Read, route: &RouteSpec) -> Vec<(Place, String)
     client.into_iter().chain(provider).collect()
 }
 
+/// The names of backends that are found at run time, as they will be found: the agreement may write
+/// an owner in another way than `owners` and `policies` do.
+pub(super) fn name_as_found(terms: &mut AgreementTerms, routes: &[RouteSpec]) {
+    let mut named = routes.iter().filter(|route| route.name == terms.service);
+    let Some(group) = named.next().and_then(|route| route.group.as_ref()) else {
+        return;
+    };
+    let Some(SourceSpec::Registry(of)) = &group.source else {
+        return;
+    };
+    let owners = || {
+        let of_policies = group.policies.iter().flat_map(|it| &it.owners);
+        of_policies.chain(&of.owners)
+    };
+    for name in &mut terms.backends {
+        if let Some((access_point, owner)) = parts_of(name) {
+            let found = match owners().find(|it| **it == owner) {
+                Some(owner) => owner.to_string(),
+                None => owner.to_rfc2253(),
+            };
+            *name = format!("{access_point} ({found})");
+        }
+    }
+}
+
+/// The access point and the owner in the name of a backend that has both.
+fn parts_of(name: &str) -> Option<(&str, OwnerName)> {
+    // An access point has no space in it.
+    let (access_point, owner) = name.strip_suffix(')')?.split_once(" (")?;
+    Some((access_point, OwnerName::parse(owner)))
+}
+
 /// What is wrong with the names of backends that are found at run time, and what is right: no
 /// backend would ever have such a name.
 fn misnamed(
@@ -146,11 +178,7 @@ fn misnamed(
     source: &SourceSpec,
     policies: &[OwnersPolicy],
 ) -> Option<(&'static str, &'static str)> {
-    // An access point has no space in it.
-    let more = |name: &String| {
-        let (_, more) = name.strip_suffix(')')?.split_once(" (")?;
-        Some(OwnerName::parse(more))
-    };
+    let more = |name: &String| Some(parts_of(name)?.1);
     let mut names = terms.backends.iter();
     match source {
         SourceSpec::Dns(_) => names.any(|it| more(it).is_none()).then_some((

@@ -17,7 +17,7 @@ use soapstone_broker::AgreementTerms;
 
 pub(super) use self::file::known_keys;
 use self::file::{Read, read_file};
-use self::fit::{demand_route, warn_of_others, warn_of_validity};
+use self::fit::{demand_route, name_as_found, warn_of_others, warn_of_validity};
 use super::route::RouteSpec;
 
 /// Most agreements of a gateway: each request compares its client with those of all of its route.
@@ -106,6 +106,9 @@ pub(super) fn read_agreements(
             warn_of_others(outer, agreement, routes);
         }
         warn_of_validity(outer, agreement, Timestamp::now());
+    }
+    for agreement in &mut read {
+        name_as_found(&mut agreement.terms, routes);
     }
     let agreements = read.into_iter().map(|read| AgreementSpec {
         client: read.client.name,

@@ -262,6 +262,8 @@ pub(super) fn policies(document: Vec<u8>) -> Result<Vec<ExchangePolicy>, String>
 
 #[cfg(test)]
 mod tests {
+    use soapstone_registry::WrittenName;
+
     use super::super::testing::provider;
     use super::*;
     use crate::config::owner_name::OwnerName;
@@ -301,7 +303,7 @@ mod tests {
             assert_eq!(access_points.own_backend(&other, shared), None);
             assert_eq!(access_points.own_backend(&found[2], shared), Some(7));
             // The name of the backend is that of one of both.
-            let of_first = |it: &Provider| (it.owner.subject == "CN=p1").then_some(7);
+            let of_first = |it: &Provider| (it.owner.subject.as_str() == "CN=p1").then_some(7);
             assert_eq!(access_points.own_backend(&own, of_first), None);
             assert_eq!(access_points.own_backend(&other, of_first), None);
             // Each has its own.
@@ -313,7 +315,7 @@ mod tests {
         }
         // Another authority's subject of the same name is another owner.
         let mut namesake = provider("http://a/", "CN=p1");
-        namesake.owner.issuer = "CN=other".to_owned();
+        namesake.owner.issuer = WrittenName::new("CN=other");
         let found = [own.clone(), namesake];
         let access_points = AccessPoints::of(&found);
         let by_subject = |it: &Provider| Some(it.owner.subject.clone());

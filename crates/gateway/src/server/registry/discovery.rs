@@ -110,6 +110,8 @@ fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
 
 #[cfg(test)]
 mod tests {
+    use soapstone_registry::WrittenName;
+
     use super::super::testing;
     use super::*;
     use crate::config::owner_name::OwnerName;
@@ -161,7 +163,7 @@ mod tests {
         };
         let own = provider("http://a/", "CN=p1", ProviderState::Active);
         let mut namesake = provider("http://evil/", "CN=p1", ProviderState::Active);
-        namesake.owner.issuer = "CN=other".to_owned();
+        namesake.owner.issuer = WrittenName::new("CN=other");
         let found = usable(&named, vec![namesake, own.clone()]);
         let owners: Vec<_> = found.into_iter().map(|it| it.owner).collect();
         assert_eq!(owners, [own.owner]);

@@ -212,15 +212,15 @@ fn provider_of(kept: &Value, source: &SourceSpec) -> Option<KnownProvider> {
     };
     Some(KnownProvider {
         access_point,
-        owner: Owner {
-            subject: kept.get("owner")?.as_str()?.to_owned(),
+        owner: Owner::new(
+            kept.get("owner")?.as_str()?,
             // Hosts of DNS are nobody's.
-            issuer: match (kept.get("issuer"), &target) {
-                (Some(issuer), _) => issuer.as_str()?.to_owned(),
-                (None, Some(_)) => String::new(),
+            match (kept.get("issuer"), &target) {
+                (Some(issuer), _) => issuer.as_str()?,
+                (None, Some(_)) => "",
                 (None, None) => return None,
             },
-        },
+        ),
         backup: kept.get("backup")?.as_bool()?,
         target,
     })
@@ -293,10 +293,7 @@ mod tests {
         let known = [("http://a/", false), ("http://b/", true)];
         let known = known.map(|(access_point, backup)| KnownProvider {
             access_point: access_point.to_owned(),
-            owner: Owner {
-                subject: "CN=p1".to_owned(),
-                issuer: "CN=ca".to_owned(),
-            },
+            owner: Owner::new("CN=p1", "CN=ca"),
             backup,
             target: None,
         });

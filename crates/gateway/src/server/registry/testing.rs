@@ -14,10 +14,7 @@ pub(super) fn provider(access_point: &str, owner: &str) -> Provider {
         wsdl: None,
         policy: None,
         agreements: Vec::new(),
-        owner: Owner {
-            subject: owner.to_owned(),
-            issuer: "CN=ca".to_owned(),
-        },
+        owner: Owner::new(owner, "CN=ca"),
         state: State::Active,
         age: None,
         taken: None,

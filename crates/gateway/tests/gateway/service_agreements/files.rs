@@ -111,6 +111,22 @@ fn backends_of_providers_are_named_as_they_will_be_found() {
         ("\"CN=p1\"", owned, Some(of_one)),
         ("\"CN=p1\", \"CN=p2\"", owned, None),
         ("\"CN=p1\"", alone, None),
+        // However the owner is written.
+        (
+            "\"CN=p1\", \"CN=p2\"",
+            "http://10.0.0.1/books (cn = P1)",
+            None,
+        ),
+        (
+            authorities,
+            "http://10.0.0.1/books (cn=p1 of CN = Ca)",
+            None,
+        ),
+        (
+            authorities,
+            "http://10.0.0.1/books (CN=p1 of CN=third)",
+            Some(apart),
+        ),
     ] {
         let agreement = format!("{PROVIDER}[provider]\nbackends = [\"{name}\"]\n");
         let found = read(&agreement, &text(owners)).map(|_| ());
