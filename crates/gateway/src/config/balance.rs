@@ -16,7 +16,7 @@ use soapstone_broker::{
 use soapstone_registry::Owner;
 
 use super::endpoint::{EndpointSpec, read_endpoint};
-use super::needs::{ClassSpec, read_assured, read_classes, read_needs};
+use super::needs::{ClassMember, ClassSpec, read_assured, read_classes, read_needs};
 use super::source::{OwnersPolicy, SourceSpec};
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -54,12 +54,12 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// What requests of a sender need, beside what a message says.
-    pub(crate) fn needs_of(&self, sender: Option<&str>) -> Needs {
-        let is_member = |member: &String| Some(member.as_str()) == sender;
+    /// What requests of a sender need, beside what a message says. `is_sender` says which members
+    /// of classes the sender is.
+    pub(crate) fn needs_of(&self, is_sender: impl Fn(&ClassMember) -> bool) -> Needs {
         let mut needs = self.needs.clone();
         for class in &self.classes {
-            if class.members.iter().any(is_member) {
+            if class.members.iter().any(&is_sender) {
                 needs = needs.and(&class.needs);
             }
         }

@@ -8,6 +8,7 @@ use soapstone_broker::{Ask, Dice, Needs, Pool, SecurityIndex, Verdict};
 
 use super::Config;
 use super::balance::GroupSpec;
+use super::needs::ClassMember;
 
 /// A route with several backends, and what they are worth to a request.
 #[derive(Clone, Debug)]
@@ -35,7 +36,8 @@ pub struct ConsideredBackend {
 
 impl Config {
     /// What the backends of each route that has several are worth to a request with those needs.
-    /// `route` is a path, where one route alone is meant; `sender` a proven user or subject.
+    /// `route` is a path, where one route alone is meant; `sender` a proven user, or the subject of
+    /// a certificate, with its issuer where classes name that.
     pub fn considered(
         &self,
         route: Option<&str>,
@@ -52,7 +54,8 @@ impl Config {
 }
 
 fn considered(path: &str, group: &GroupSpec, sender: Option<&str>, needs: &Needs) -> Considered {
-    let needs = group.rules.needs_of(sender).and(needs);
+    let is_sender = |member: &ClassMember| sender.is_some_and(|text| member.is_meant_by(text));
+    let needs = group.rules.needs_of(is_sender).and(needs);
     let members = group.members.iter();
     let terms = members.map(|member| (member.name.clone(), member.terms.clone()));
     let pool = Pool::new(group.settings, terms, Dice::new(0));

@@ -3,9 +3,12 @@
 //!
 //! The rule kept here: a class adds to what the route needs, and takes nothing away.
 
-use soapstone::config::{Located, OTHER_TEXT, Place, Problem, Table, Warning};
+use soapstone::config::{Certifiers, Located, OTHER_TEXT, Place, Problem, Table, Warning};
+use soapstone::crypto::{Certificate, HolderName};
+use soapstone::endpoint::Serving;
 use soapstone_broker::{Level, Needs, Property, SecurityIndex};
 
+use super::endpoint::EndpointSpec;
 use super::security_index::{assured_algorithm, weak_among};
 
 /// The namespace of the header block by which messages say what they need
@@ -16,11 +19,53 @@ pub(crate) const NAMESPACE: &str = "urn:soapstone:qos:1";
 pub(crate) const REQUIREMENTS: &str = "Requirements";
 
 /// The needs of some senders.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct ClassSpec {
-    /// Users and subjects of certificates, as the audit trail names them.
-    pub(crate) members: Vec<String>,
+    pub(crate) members: Vec<ClassMember>,
     pub(crate) needs: Needs,
+}
+
+/// A user, as the audit trail names it, or the holder of a certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct ClassMember {
+    text: String,
+    place: Place,
+    holder: Option<HolderName>,
+}
+
+impl ClassMember {
+    fn new(given: Located<String>) -> Self {
+        Self {
+            holder: HolderName::parse(&given.value).ok(),
+            text: given.value,
+            place: given.place,
+        }
+    }
+
+    /// Whether it is the user, or whoever else is known by that name alone.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.text == name
+    }
+
+    /// Whether the certificate is one of its.
+    pub(crate) fn has(&self, certificate: &Certificate) -> bool {
+        let holder = self.holder.as_ref();
+        holder.is_some_and(|holder| holder.has(certificate))
+    }
+
+    /// Whether a text names it, as that of a user or of the holder of a certificate.
+    pub(crate) fn is_meant_by(&self, text: &str) -> bool {
+        let is_holder = |own: &HolderName| {
+            HolderName::parse(text).is_ok_and(|it| own.is(it.subject(), it.issuer()))
+        };
+        self.is_named(text) || self.holder.as_ref().is_some_and(is_holder)
+    }
+
+    /// What is wrong with it where these may have issued certificates that are believed, and where.
+    pub(super) fn ambiguity(&self, certifiers: &Certifiers) -> Option<(Place, String)> {
+        let of_several = certifiers.ambiguity(self.holder.as_ref()?)?;
+        Some((self.place, format!("`members` has {of_several}")))
+    }
 }
 
 /// Reads `needs`.
@@ -164,6 +209,23 @@ fn names_part(text: &str) -> bool {
     text == "Body" || text.starts_with('{') && text.contains('}') && !text.ends_with('}')
 }
 
+/// Reports members of classes who may be several people on their route.
+pub(super) fn refuse_ambiguous(
+    table: &Table<'_>,
+    classes: &[ClassSpec],
+    inbound: Option<&EndpointSpec<Serving>>,
+) {
+    let Some(inbound) = inbound else {
+        return;
+    };
+    for member in classes.iter().flat_map(|class| &class.members) {
+        if let Some((place, message)) = member.ambiguity(&inbound.certifiers) {
+            let hint = "say whose it is: members = [\"CN=client of CN=authority\"]";
+            table.report_with_hint(place, message, hint);
+        }
+    }
+}
+
 /// Reads `classes`.
 pub(super) fn read_classes(tables: Vec<Table<'_>>) -> Vec<ClassSpec> {
     let read = |mut table: Table<'_>| {
@@ -176,7 +238,7 @@ pub(super) fn read_classes(tables: Vec<Table<'_>>) -> Vec<ClassSpec> {
         let needs = table.table("needs").map(read_needs);
         table.finish();
         Some(ClassSpec {
-            members: members?.into_iter().map(|member| member.value).collect(),
+            members: members?.into_iter().map(ClassMember::new).collect(),
             needs: needs.unwrap_or_default(),
         })
     };

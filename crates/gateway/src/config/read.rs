@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use soapstone::config::{
-    Document, Environment, KnownKey, Located, Place, Problem, Problems, Surroundings, Table,
+    Certifiers, Document, Environment, KnownKey, Located, Place, Problem, Problems, Surroundings,
+    Table,
 };
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::policy::TransportRequirement;
@@ -261,6 +262,9 @@ fn read_roles_of(
     if roles.len() < count {
         return roles;
     }
+    for role in &roles {
+        refuse_ambiguous_members(document, role, governed());
+    }
     for route in governed() {
         let mut grants = roles.iter().flat_map(|role| &role.allow);
         if !grants.any(|grant| grant.is_for(&route.name)) {
@@ -274,6 +278,25 @@ fn read_roles_of(
         }
     }
     roles
+}
+
+/// Reports members of a role who may be several people on the routes that it is about.
+fn refuse_ambiguous_members<'r>(
+    document: &Document<'_>,
+    role: &RoleSpec,
+    routes: impl Iterator<Item = &'r RouteSpec>,
+) {
+    let is_about = |route: &&RouteSpec| role.allow.iter().any(|it| it.is_for(&route.name));
+    let inbound = routes.filter(is_about).filter_map(|it| it.inbound.as_ref());
+    let certifiers = inbound.fold(Certifiers::default(), |all, it| all.or(&it.certifiers));
+    for holder in &role.members.subjects {
+        if let Some(of_several) = certifiers.ambiguity(&holder.value) {
+            let message = format!("`subjects` has {of_several}");
+            let problem = Problem::new(document.file(), holder.place, message);
+            let hint = "say whose it is: subjects = [\"CN=client of CN=authority\"]";
+            document.report(problem.with_hint(hint));
+        }
+    }
 }
 
 /// Reads `[audit]`: the file that lines go to.

@@ -6,7 +6,7 @@
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use soapstone::config::{Located, OTHER_TEXT, Table};
-use soapstone::crypto::DistinguishedName;
+use soapstone::crypto::HolderName;
 use soapstone_broker::Rate;
 
 use super::rate::read_rate;
@@ -36,8 +36,8 @@ pub(crate) struct Members {
     pub(crate) users: Vec<String>,
     /// Principals of Kerberos.
     pub(crate) principals: Vec<String>,
-    /// Subjects of certificates that signed.
-    pub(crate) subjects: Vec<DistinguishedName>,
+    /// Holders of certificates that signed.
+    pub(crate) subjects: Vec<Located<HolderName>>,
     /// What assertions say.
     pub(crate) attributes: Vec<AttributeMember>,
     /// Whoever is proven.
@@ -254,9 +254,9 @@ fn read_members(mut table: Table<'_>) -> Members {
     let users = texts(table.strings("users"));
     let mut subjects = Vec::new();
     for text in texts(table.strings("subjects")) {
-        match DistinguishedName::parse(&text.value) {
-            Ok(name) if !name.is_empty() => subjects.push(name),
-            _ => table.report_with_hint(
+        match HolderName::parse(&text.value) {
+            Ok(name) => subjects.push(text.map(|_| name)),
+            Err(_) => table.report_with_hint(
                 text.place,
                 format!("`subjects` must hold distinguished names, found {OTHER_TEXT}"),
                 "for example subjects = [\"CN=client,O=Example\"]",

@@ -14,6 +14,7 @@ use super::balance::{
 use super::bsp::{demand_opening, members_open, read_bsp, source_opens};
 use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
 use super::identity::read_identity;
+use super::needs::refuse_ambiguous;
 use super::rate::read_rate;
 use super::registry::read_provided;
 use super::route::RouteSpec;
@@ -302,6 +303,7 @@ pub(super) fn read_route(
     if let Some(sticky) = &balance.sticky {
         demand_sticky(&table, sticky, inbound.as_ref());
     }
+    refuse_ambiguous(&table, &balance.classes, inbound.as_ref());
     let warm_up = table.table("warm_up");
     let warm_up = warm_up.map(|warm_up| {
         let inbound = inbound.as_ref().map(|side| &side.endpoint);

@@ -71,7 +71,7 @@ pub(crate) async fn carry(
     let wanted = Wanted {
         affinity: (balancer.rules.sticky == Some(Sticky::Client))
             .then(|| Affinity::of(&client_key(exchange.connection))),
-        needs: balancer.rules.needs_of(None),
+        needs: balancer.rules.needs_of(|_| false),
         operation: operation_of(media::action_of(&head.headers).as_deref()),
         // Nobody proves to have sent it.
         ..Wanted::default()

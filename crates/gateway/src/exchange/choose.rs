@@ -18,13 +18,16 @@ use super::context::Exchange;
 use super::open::Opened;
 use super::reporter::Reporter;
 use super::requirements;
+use crate::config::needs::ClassMember;
 use crate::conversation::context::{ContextLease, OutboundContext};
 use crate::conversation::handshake;
 use crate::issued::entries::{Granted, User};
 use crate::issued::failed as token;
 use crate::issued::tokens::IssuedTokens;
+use crate::observe::audit::Sender;
 use crate::route::agreements::UnderAgreement;
 use crate::route::balancer::{Attempt, Balancer, Wanted};
+use crate::route::roles::Proven;
 use crate::route::upstream::{Said, Upstream};
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
@@ -109,6 +112,24 @@ impl Destination {
     }
 }
 
+/// Whether a member of a class sent a request, as the audit trail has it or as roles do.
+fn sent(opened: &Opened, member: &ClassMember) -> bool {
+    let by_name = |sender: &Sender| match sender.by {
+        "certificate" => opened
+            .receipt
+            .signer
+            .as_ref()
+            .is_some_and(|it| member.has(it)),
+        _ => member.is_named(&sender.name),
+    };
+    let by_role = match &opened.proven {
+        Proven::User(name) | Proven::Kerberos(name) => member.is_named(name),
+        Proven::Certificate(certificate) => member.has(certificate),
+        Proven::Subject(_) | Proven::Nobody => false,
+    };
+    by_role || opened.sender.as_ref().is_some_and(by_name)
+}
+
 /// The choice as far as it can be made without waiting.
 pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<Chosen, Unready> {
     let (upstream, attempt) = match destination {
@@ -130,8 +151,8 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
                 };
                 needs = read.map_err(Unready::Unclear)?;
             }
-            let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
-            let mut needs = balancer.rules.needs_of(sender).and(&needs);
+            let is_sender = |member: &ClassMember| sent(opened, member);
+            let mut needs = balancer.rules.needs_of(is_sender).and(&needs);
             if let Some(agreement) = &opened.agreement {
                 needs = needs.and(agreement.needs());
             }

@@ -139,7 +139,7 @@ impl Role {
             Proven::Certificate(certificate) => members
                 .subjects
                 .iter()
-                .any(|subject| subject.matches(certificate.subject_name())),
+                .any(|holder| holder.value.has(certificate)),
             Proven::Kerberos(principal) => members.principals.contains(principal),
             Proven::Subject(_) | Proven::Nobody => false,
         };

@@ -9,6 +9,7 @@ use soapstone_broker::{MemberStatus, Needs, Property, Prospect, State, Verdict};
 
 use super::backends::member;
 use super::registry::Discovered;
+use crate::config::needs::ClassMember;
 use crate::route::balancer::Balancer;
 use crate::route::serving::Serving;
 
@@ -88,7 +89,9 @@ pub(super) fn of_routes(
             return None;
         }
         let urls = route.upstreams().map(|upstream| upstream.url.to_string());
-        let needs = balancer.rules.needs_of(asked.sender.as_deref());
+        let sender = asked.sender.as_deref();
+        let is_sender = |member: &ClassMember| sender.is_some_and(|it| member.is_meant_by(it));
+        let needs = balancer.rules.needs_of(is_sender);
         let needs = needs.and(&asked.needs);
         let source = balancer.source.as_ref();
         let mut shown = of_route(balancer, urls, &needs);

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use http::StatusCode;
 use soapstone_gateway::broker::{Needs, Property, Shortfall};
 use soapstone_gateway::{Config, Running};
+use soapstone_testkit::keys;
 
 use crate::conversations::metric;
 use crate::secured;
@@ -438,6 +439,56 @@ async fn a_class_adds_to_what_its_members_need() {
         let client = providers.folder.gateway(&text).await;
         calls(&client, ENVELOPE, StatusCode::OK).await;
         assert_eq!(providers.called(), served.into_iter().collect(), "{user}");
+    }
+}
+
+/// Text that only looks like the subject would leave its requests without what they need.
+#[tokio::test]
+async fn the_holder_of_a_certificate_is_a_member_however_its_name_is_written() {
+    let mut providers = Providers::new().await;
+    let class = |member: &str| {
+        format!(
+            "[routes.balance]\nselection = \"round-robin\"\n[[routes.balance.classes]]\nmembers = [\"{member}\"]\nneeds = {{ properties = [\"confidentiality\"] }}\n"
+        )
+    };
+    for mechanism in ["sign", "secure-conversation"] {
+        for (member, served) in [
+            ("cn = Client", vec![2]),
+            ("CN=client of CN=Ca", vec![2]),
+            ("CN=client of CN=other", vec![0, 1, 2]),
+        ] {
+            let inbound = format!("[routes.inbound]\n{}", secured::service(mechanism));
+            let broker = providers.broker(&(class(member) + &inbound)).await;
+            let text = format!(
+                "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{}",
+                broker.address(),
+                secured::client(mechanism)
+            );
+            let client = providers.folder.gateway(&text).await;
+            calls(&client, ENVELOPE, StatusCode::OK).await;
+            let served: BTreeSet<usize> = served.into_iter().collect();
+            assert_eq!(providers.called(), served, "{mechanism}: {member}");
+        }
+    }
+    // Which of two holders of one name is meant, nobody knows.
+    let other = keys::authority("CN=other");
+    providers
+        .folder
+        .write("other.cert.pem", other.certificates_to_pem());
+    let two =
+        secured::service("sign").replace("\"ca.cert.pem\"", "\"ca.cert.pem\", \"other.cert.pem\"");
+    let said = |member: &str| {
+        let text = providers.file(&format!("{}[routes.inbound]\n{two}", class(member)));
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let read = Config::from_text(&text, &providers.folder.path("gateway.toml"), &|_| None);
+        read.err().map(|problems| problems.to_string())
+    };
+    let expected = "`members` has that of several certificates: `trust` believes 2 issuers, and each may issue one\n    \
+                    hint: say whose it is: members = [\"CN=client of CN=authority\"]";
+    let found = said("CN=client").expect("it is ambiguous");
+    assert!(found.ends_with(expected), "{found}");
+    for member in ["CN=client of CN=ca", "alice"] {
+        assert_eq!(said(member), None);
     }
 }
 

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use jiff::Timestamp;
 use soapstone_gateway::Running;
+use soapstone_testkit::keys;
 
 use crate::secured::{client, secured, service};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, Said, header, post, reason, send};
@@ -206,6 +207,12 @@ async fn the_subject_of_the_certificate_that_signed_has_a_role_and_nobody_else_h
     for (members, expected) in [
         ("subjects = [\"CN=client\"]", StatusCode::OK),
         ("subjects = [\"CN=server\"]", StatusCode::FORBIDDEN),
+        ("subjects = [\"cn = Client of CN=Ca\"]", StatusCode::OK),
+        // A namesake of another authority.
+        (
+            "subjects = [\"CN=client of CN=other\"]",
+            StatusCode::FORBIDDEN,
+        ),
         ("users = [\"CN=client\"]", StatusCode::FORBIDDEN),
         ("anybody = true", StatusCode::OK),
     ] {
@@ -215,6 +222,41 @@ async fn the_subject_of_the_certificate_that_signed_has_a_role_and_nobody_else_h
         let answer = send(guarded.gateway.address(), request).await;
         assert_eq!(answer.status, expected, "{members}: {}", answer.body);
     }
+}
+
+/// Which of two holders of one name has the role, nobody knows.
+#[tokio::test]
+async fn a_member_without_an_issuer_is_refused_where_two_may_have_issued_its_certificate() {
+    let folder = Folder::with_keys();
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+    let backend = Backend::echo().await;
+    let one = service("sign");
+    let two = one.replace("\"ca.cert.pem\"", "\"ca.cert.pem\", \"other.cert.pem\"");
+    let elsewhere = one.replace("\"ca.cert.pem\"", "\"other.cert.pem\"");
+    let said = |tables: &str, member: &str, allow: &str, more: &str| {
+        let members = format!("subjects = [\"{member}\"]");
+        let roles = role(&members, "").replace("books:Get", allow);
+        let text = text(&backend, tables, &roles) + more;
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let file = folder.path("gateway.toml");
+        let config = soapstone_gateway::Config::from_text(&text, &file, &|_| None);
+        config.err().map(|problems| problems.to_string())
+    };
+    let expected = "4:25: `subjects` has that of several certificates: `trust` believes 2 issuers, and each may issue one\n    \
+                    hint: say whose it is: subjects = [\"CN=client of CN=authority\"]";
+    let found = said(&two, "CN=client", "books:*", "").expect("it is ambiguous");
+    assert!(found.ends_with(expected), "{found}");
+    assert_eq!(said(&two, "CN=client of CN=ca", "books:*", ""), None);
+    assert_eq!(said(&one, "CN=client", "books:*", ""), None);
+    // A role is of the same people on each of its routes.
+    let orders = format!(
+        "[[routes]]\nname = \"orders\"\npath = \"/orders\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{elsewhere}",
+        backend.address
+    );
+    let found = said(&one, "CN=client", "*:*", &orders).expect("it is ambiguous");
+    assert!(found.ends_with(expected), "{found}");
+    assert_eq!(said(&one, "CN=client of CN=ca", "*:*", &orders), None);
 }
 
 /// What is not verified is refused as ever: roles are asked afterwards.

@@ -37,7 +37,7 @@ pub struct SamlConfig {
     pub audience: Option<Vec<Located<String>>>,
     /// The addresses that confirmations may name.
     pub recipient: Vec<Located<String>>,
-    /// The subjects of those who may vouch for others.
+    /// Those who may vouch for others: the subjects of certificates, or subjects with issuers.
     pub attesters: Vec<Located<String>>,
     /// The versions.
     pub versions: Option<Vec<SamlVersion>>,

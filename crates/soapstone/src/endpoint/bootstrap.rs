@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::{DistinguishedName, TrustStore};
+use soapstone_crypto::{HolderName, TrustStore};
 use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
 use soapstone_wss::{
     AssertedOwner, AssertionIssuer, Attester, InboundPlan, KeyBinding, OutboundPlan, Part, Policy,
@@ -19,7 +19,7 @@ pub struct Conversation {
     /// The issuers whose assertions may begin one.
     pub(super) issuers: Arc<[AssertionIssuer]>,
     /// Who may vouch for the subjects of assertions.
-    pub(super) attesters: Vec<DistinguishedName>,
+    pub(super) attesters: Vec<HolderName>,
     /// Whose certificates are believed.
     pub(super) trust: Option<Arc<TrustStore>>,
     /// For a client: the end of the assertion that begins one.
@@ -51,8 +51,10 @@ impl Conversation {
         let (Some(name), Some(trust)) = (attester.certificate.name(), &self.trust) else {
             return false;
         };
+        let issuer = attester.certificate.issuer_name();
         let mut attesters = self.attesters.iter();
-        attesters.any(|one| one.matches(&name)) && attester.certificate.may_be_known_to(trust)
+        attesters.any(|one| one.is(&name, issuer.as_ref()))
+            && attester.certificate.may_be_known_to(trust)
     }
 
     /// Whether the issuer is still named, and still has the certificate by which it signed.

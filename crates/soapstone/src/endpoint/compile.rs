@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use soapstone_crypto::DistinguishedName;
+use soapstone_crypto::HolderName;
 use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
@@ -323,7 +323,7 @@ impl Compiler<'_> {
         };
         let attesters = inbound.assertion().map(|wanted| {
             let attesters = wanted.attesters.iter();
-            let names = attesters.map(|subject| DistinguishedName::parse(subject).ok());
+            let names = attesters.map(|text| HolderName::parse(text).ok());
             names.flatten().collect()
         });
         let assertion = keys.assertion.as_ref().filter(|_| begins(&outbound));

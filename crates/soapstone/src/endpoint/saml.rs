@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64};
+use soapstone_crypto::{DigestAlgorithm, HolderName, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionReference, AssertionToken,
     Binding, ConfirmationMethod, KeyBinding, KeyReference, Part, Policy, SupportingToken,
@@ -16,7 +16,7 @@ use soapstone_wss::{
 use super::compiler::Compiler;
 use super::kerberos_policy::derivation;
 use super::role::Role;
-use crate::config::{Located, OTHER_TEXT, Place, SamlConfig};
+use crate::config::{Located, OTHER_TEXT, Place, SamlConfig, TrustConfig};
 
 impl Compiler<'_> {
     /// Adds the assertion of requests to their policy, as the file has it; of a conversation, to
@@ -305,23 +305,30 @@ impl Compiler<'_> {
         Some(wanted.authority.value.clone())
     }
 
-    /// The subjects of those who may vouch.
+    /// Those who may vouch.
     fn attesters(&mut self, config: &SamlConfig, role: Role) -> Vec<String> {
         let vouches = config
             .confirmation
             .contains(&ConfirmationMethod::SenderVouches);
-        let mut named = Vec::with_capacity(config.attesters.len());
-        for subject in &config.attesters {
-            match soapstone_crypto::DistinguishedName::parse(&subject.value) {
-                Ok(name) if !name.is_empty() => named.push(subject.value.clone()),
-                _ => self.report_with_hint(
-                    subject.place,
-                    format!("`attesters` must hold distinguished names, found {OTHER_TEXT}"),
-                    "for example attesters = [\"CN=gateway\"]",
-                ),
-            }
-        }
         let receives = matches!(role, Role::Service | Role::Open);
+        let trust = self.config.trust.as_ref().filter(|_| receives);
+        let certifiers = trust.map(TrustConfig::certifiers).unwrap_or_default();
+        let mut named = Vec::with_capacity(config.attesters.len());
+        for text in &config.attesters {
+            let Ok(name) = HolderName::parse(&text.value) else {
+                let message =
+                    format!("`attesters` must hold distinguished names, found {OTHER_TEXT}");
+                let hint = "for example attesters = [\"CN=gateway\"]";
+                self.report_with_hint(text.place, message, hint);
+                continue;
+            };
+            if let Some(of_several) = certifiers.ambiguity(&name) {
+                let message = format!("`attesters` has {of_several}");
+                let hint = "say whose it is: attesters = [\"CN=gateway of CN=authority\"]";
+                self.report_with_hint(text.place, message, hint);
+            }
+            named.push(text.value.clone());
+        }
         if receives && vouches && config.attesters.is_empty() {
             self.report_with_hint(
                 config.place,

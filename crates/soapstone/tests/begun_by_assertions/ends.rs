@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone::cancellations::cancel;
 use soapstone::crypto::base64;
-use soapstone::endpoint::Call;
+use soapstone::endpoint::{Call, Serving};
 use soapstone::wss::{
     AssertionPolicy, ConfirmationMethod, IssuedAssertion, Rejected, SamlVersion, SoapVersion,
     WantedAssertion, WantedHolder,
@@ -15,7 +15,7 @@ use soapstone::{Arrived, Service};
 use soapstone_testkit::assertion::{ID, ISSUER, Made};
 use soapstone_testkit::keys;
 
-use super::{BORNE, HELD, VOUCHED, endpoint, owner_of};
+use super::{BORNE, HELD, VOUCHED, endpoint, endpoints, owner_of};
 
 /// SAML Core 2.0, 2.4.1.2: the confirmation ends before the assertion does.
 #[test]
@@ -130,12 +130,43 @@ fn a_conversation_ends_when_nobody_may_vouch_any_more_who_did() {
         let text = text.replace("[\"CN=alice\", \"CN=gateway\"]", attesters);
         sides.said_by(&endpoint(&folder, &text), &ours, soap)
     };
-    assert_eq!(said("[\"cn = alice\"]"), Ok(()));
-    let ended = said("[\"CN=gateway\"]");
-    assert!(
-        matches!(ended, Err(Rejected::ContextUnknown { .. })),
-        "{ended:?}"
-    );
+    for attester in ["cn = alice", "cn = alice of CN=Ca"] {
+        assert_eq!(said(&format!("[\"{attester}\"]")), Ok(()));
+    }
+    // Nor may a namesake of another authority.
+    for attester in ["CN=gateway", "CN=alice of CN=other"] {
+        let ended = said(&format!("[\"{attester}\"]"));
+        let is_over = matches!(ended, Err(Rejected::ContextUnknown { .. }));
+        assert!(is_over, "{attester}: {ended:?}");
+    }
+}
+
+/// Which of two holders of one name may vouch, nobody knows.
+#[test]
+fn an_attester_without_an_issuer_is_refused_where_two_may_have_issued_its_certificate() {
+    let folder = VOUCHED.folder();
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+    let namesake = keys::identity_by("CN=other", "CN=alice", keys::P256);
+    folder.write("namesake.cert.pem", namesake.certificates_to_pem());
+    let said = |trust: &str, attesters: &str| {
+        let text = VOUCHED
+            .service_text("")
+            .replace("pinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]", trust)
+            .replace("\"CN=alice\", \"CN=gateway\"", attesters);
+        endpoints::problems::<Serving>(&folder, &text)
+    };
+    let expected = "`attesters` has that of several certificates: `trust` believes 2 issuers, and each may issue one\n    \
+                    hint: say whose it is: attesters = [\"CN=gateway of CN=authority\"]";
+    let authorities = "anchors = [\"ca.cert.pem\", \"other.cert.pem\"]";
+    let pinned = "pinned = [\"alice.cert.pem\", \"namesake.cert.pem\"]";
+    for trust in [authorities, pinned] {
+        let found = said(trust, "\"CN=alice\"");
+        assert!(found.ends_with(expected), "{trust}: {found}");
+        assert_eq!(said(trust, "\"CN=alice of CN=ca\""), "", "{trust}");
+    }
+    // The pinned namesake of one makes nobody else ambiguous.
+    assert_eq!(said(pinned, "\"CN=gateway\""), "");
 }
 
 /// Whom `[trust]` knows no more vouches for nobody, in contexts of before as well.
@@ -148,7 +179,10 @@ fn a_context_ends_with_the_trust_in_whoever_vouched() {
         let known = "[trust]\npinned = [\"alice.cert.pem\", \"gateway.cert.pem\"]\n";
         let text = VOUCHED.service_text("");
         assert!(text.contains(known), "{text}");
+        // Two authorities may certify one attester.
+        let named = "\"CN=alice of CN=ca\", \"CN=gateway of CN=ca\"";
         text.replace(known, &format!("[trust]\n{trust}\n"))
+            .replace("\"CN=alice\", \"CN=gateway\"", named)
     };
     let authority = "anchors = [\"ca.cert.pem\"]";
     let both = "anchors = [\"other.cert.pem\", \"ca.cert.pem\"]";

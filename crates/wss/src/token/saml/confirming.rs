@@ -4,7 +4,7 @@
 //! the assertion does not have.
 
 use jiff::Timestamp;
-use soapstone_crypto::Certificate;
+use soapstone_crypto::{Certificate, HolderName};
 
 use super::assertion::Assertion;
 use super::policy::{AssertionPolicy, AssertionProtection, HolderUse};
@@ -102,7 +102,8 @@ impl Confirmation {
             ConfirmationMethod::SenderVouches => {
                 let may_vouch = |certificate: &Certificate| {
                     let mut attesters = policy.attesters.iter();
-                    attesters.any(|subject| certificate.matches_subject(subject))
+                    let is = |name: HolderName| name.has(certificate);
+                    attesters.any(|text| HolderName::parse(text).is_ok_and(is))
                 };
                 let vouches = |one: &PresentedSignature<'_>| {
                     one.covers_both && one.certificate.is_some_and(may_vouch)

@@ -25,7 +25,8 @@ pub struct AssertionPolicy {
     pub audiences: Vec<String>,
     /// The addresses that a confirmation may name as its `Recipient`.
     pub recipients: Vec<String>,
-    /// The subjects of certificates whose holders may vouch for others.
+    /// Who may vouch for others, as [`HolderName`](soapstone_crypto::HolderName) reads it: the
+    /// subject of a certificate, or subject and issuer.
     pub attesters: Vec<String>,
     /// Difference of clocks that is forgiven.
     pub skew: Duration,

@@ -302,6 +302,17 @@ fn a_stranger_vouches_for_nobody() {
     });
     let refused = open_as(&others, &vouched, &Facts::default()).unwrap_err();
     assert_eq!(format!("{}: {refused}", refused.name()), NOT_VOUCHED);
+    // A namesake of another authority.
+    let named = |text: &str| {
+        adjusted(&by_signature(), |accepted| {
+            accepted.attesters = vec![text.to_owned()]
+        })
+    };
+    let theirs = named("CN=client of CN=other");
+    let refused = open_as(&theirs, &vouched, &Facts::default()).unwrap_err();
+    assert_eq!(format!("{}: {refused}", refused.name()), NOT_VOUCHED);
+    let own = named("cn = client of CN=Ca");
+    open_as(&own, &vouched, &Facts::default()).expect("the attester of that authority");
     // A name that only begins like the attester's.
     let others = adjusted(&by_signature(), |accepted| {
         accepted.attesters = vec!["CN=client,O=Example".to_owned()]
