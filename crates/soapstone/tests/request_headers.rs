@@ -221,6 +221,151 @@ fn a_request_is_for_the_requested_url_or_else_the_address_of_the_description() {
     );
 }
 
+const METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
+const OF_2004_POLICY: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing/policy";
+
+/// A description with this policy and these operations: names, each with its `soapAction`.
+fn described(policy: &str, operations: &[(&str, &str)]) -> String {
+    let of = |text: &dyn Fn(&str, &str) -> String| -> String {
+        let texts = operations.iter().map(|(name, action)| text(name, action));
+        texts.collect()
+    };
+    let messages = of(&|name, _| {
+        format!("<w:message name=\"{name}\"><w:part name=\"p\" element=\"t:{name}\"/></w:message>")
+    });
+    let inherited = of(&|name, _| {
+        format!(
+            "<w:operation name=\"{name}\"><w:input message=\"t:{name}\"/><w:output message=\"t:{name}\"/></w:operation>"
+        )
+    });
+    let bound = of(&|name, action| {
+        format!(
+            "<w:operation name=\"{name}\"><so:operation soapAction=\"{action}\"/><w:input><so:body use=\"literal\"/></w:input>\
+             <w:output><so:body use=\"literal\"/></w:output></w:operation>"
+        )
+    });
+    format!(
+        "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:so=\"http://schemas.xmlsoap.org/wsdl/soap/\" xmlns:p=\"http://www.w3.org/ns/ws-policy\" \
+         xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\" xmlns:t=\"urn:echo\" targetNamespace=\"urn:echo\">{messages}\
+         <w:portType name=\"T\">{inherited}</w:portType>\
+         <w:binding name=\"B\" type=\"t:T\"><p:Policy>{policy}</p:Policy><so:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>{bound}</w:binding>\
+         <w:service name=\"S\"><w:port name=\"P\" binding=\"t:B\"><so:address location=\"https://service.example/a\"/></w:port></w:service></w:definitions>"
+    )
+}
+
+/// A policy whose certificates sign the Body and these addressing headers.
+fn signing(asserted: &str, headers: &str) -> String {
+    let token = |role: &str, inclusion: &str| {
+        format!(
+            "<sp:{role}><p:Policy><sp:X509Token sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/{inclusion}\">\
+             <p:Policy><sp:WssX509V3Token10/></p:Policy></sp:X509Token></p:Policy></sp:{role}>"
+        )
+    };
+    let (initiator, recipient) = (
+        token("InitiatorToken", "AlwaysToRecipient"),
+        token("RecipientToken", "Never"),
+    );
+    format!(
+        "{asserted}<sp:AsymmetricBinding><p:Policy>{initiator}{recipient}\
+         <sp:AlgorithmSuite><p:Policy><sp:Basic256/></p:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/></p:Policy></sp:AsymmetricBinding>\
+         <sp:SignedParts><sp:Body/>{headers}</sp:SignedParts>"
+    )
+}
+
+fn asserted(element: &str, namespace: &str) -> String {
+    format!("<x:{element} xmlns:x=\"{namespace}\"/>")
+}
+
+fn named(namespace: &str) -> String {
+    let names = ["To", "Action", "MessageID", "ReplyTo", "RelatesTo"];
+    let names = names.map(|name| format!("<sp:Header Name=\"{name}\" Namespace=\"{namespace}\"/>"));
+    names.concat()
+}
+
+#[test]
+fn the_version_of_the_headers_is_that_of_the_policy() {
+    let pair = Pair::new();
+    let old = asserted("UsingAddressing", OF_2004_POLICY);
+    let new = asserted("Addressing", METADATA);
+    let (old_names, new_names) = (named(OF_2004), named(ADDRESSING));
+    let old_prefix = format!("<sp:Header Namespace=\"{OF_2004}\"/>");
+    let both = format!("{old_names}{new_names}");
+    for (asserted, headers, version, signed) in [
+        (&old, &old_names, OF_2004, 4),
+        (&old, &old_prefix, OF_2004, 4),
+        (&old, &String::new(), OF_2004, 0),
+        (&old, &both, OF_2004, 4),
+        (&new, &new_names, ADDRESSING, 4),
+        (&new, &both, ADDRESSING, 4),
+        (&new, &String::new(), ADDRESSING, 0),
+    ] {
+        pair.0.write(
+            "service.wsdl",
+            described(&signing(asserted, headers), &[("echo", "urn:do-echo")]),
+        );
+        let secured = pair.secured("policy = \"service.wsdl\"", SOAP11, "");
+        let secured = secured.unwrap_or_else(|error| panic!("{asserted} {headers}: {error}"));
+        assert!(
+            secured.contains(&format!("xmlns:wsa=\"{version}\"")),
+            "{asserted} {headers}: {secured}"
+        );
+        let references = secured.matches("<ds:Reference ").count();
+        // Body and Timestamp are signed in any case.
+        assert_eq!(references, 2 + signed, "{asserted} {headers}: {secured}");
+    }
+    // What the file says comes first, where nothing is signed.
+    pair.0.write(
+        "service.wsdl",
+        described(&signing(&old, ""), &[("echo", "urn:do-echo")]),
+    );
+    let written = "policy = \"service.wsdl\", addressing = { version = \"2005/08\" }";
+    let secured = pair.secured(written, SOAP11, "").expect("it is secured");
+    assert!(secured.contains(&format!("xmlns:wsa=\"{ADDRESSING}\"")));
+}
+
+#[test]
+fn headers_of_a_version_that_nothing_signs_are_a_mistake_of_the_file() {
+    let pair = Pair::new();
+    let old = asserted("UsingAddressing", OF_2004_POLICY);
+    let new = asserted("Addressing", METADATA);
+    let policy = "policy = \"service.wsdl\"";
+    let of = |version: &str| format!("{policy}, addressing = {{ version = \"{version}\" }}");
+    for (asserted, headers, security, expected) in [
+        (
+            &old,
+            named(OF_2004),
+            of("2005/08"),
+            "`version` has addressing headers of WS-Addressing 2005/08, and the policy signs those of 2004/08: requests would show headers that nothing signs",
+        ),
+        (
+            &new,
+            named(OF_2004),
+            policy.to_owned(),
+            "the policy asks for addressing headers of WS-Addressing 2005/08, and the policy signs those of 2004/08: requests would show headers that nothing signs",
+        ),
+        (&new, named(OF_2004), of("2004/08"), ""),
+        (&old, named(OF_2004), of("2004/08"), ""),
+    ] {
+        pair.0.write(
+            "service.wsdl",
+            described(&signing(asserted, &headers), &[("echo", "urn:do-echo")]),
+        );
+        let found = pair.problems::<soapstone::endpoint::Calling>(&security);
+        match expected {
+            "" => assert_eq!(found, "", "{security}"),
+            _ => {
+                assert!(found.contains(expected), "{security}: {found}");
+                let hint =
+                    "hint: write those that are signed: addressing = { version = \"2004/08\" }";
+                assert!(found.contains(hint), "{found}");
+            }
+        }
+        // A service writes no requests.
+        let of_service = pair.problems::<soapstone::endpoint::Serving>(policy);
+        assert_eq!(of_service, "");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_of_request_headers_is_a_mistake_of_the_file() {
     let pair = Pair::new();

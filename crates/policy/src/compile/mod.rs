@@ -48,6 +48,8 @@ pub struct ExchangePolicy {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
+    /// Those headers are of WS-Addressing of August 2004; otherwise they are of 1.0.
+    pub addressing_2004: bool,
     /// Requests carry an assertion that is issued by another service, on request.
     pub issued: Option<IssuedToken>,
     /// Requests carry a user and a password of HTTP (RFC 7617): the assertion that demands it.
@@ -114,6 +116,7 @@ impl ExchangePolicy {
                 applies_to: trust.applies_to,
             }),
             addressing: self.addressing,
+            addressing_2004: self.addressing_2004,
             http_basic: self.http_basic.is_some(),
             issued: self.issued.as_ref(),
         }
@@ -129,6 +132,7 @@ pub(crate) struct Terms<'a> {
     conversation: Option<ConversationTerms<'a>>,
     trust: Option<TrustTerms>,
     addressing: bool,
+    addressing_2004: bool,
     http_basic: bool,
     issued: Option<&'a IssuedToken>,
 }
@@ -286,6 +290,7 @@ fn agree(
         conversation,
         trust: request.trust.clone(),
         addressing: request.addressing,
+        addressing_2004: request.addressing_2004,
         issued: issued.map(|(_, issued)| issued.clone()),
         http_basic,
         passed_over: request.passed_over.clone(),

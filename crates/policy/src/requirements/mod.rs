@@ -205,6 +205,8 @@ impl Requirements {
             problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
             return;
         }
+        let is_2004 = &*assertion.name().namespace == ADDRESSING_2004_POLICY;
+        self.addressing_2004 = is_2004 && (self.addressing_2004 || !self.addressing);
         self.addressing = true;
         for inner in nested(assertion) {
             match &*inner.name().local {

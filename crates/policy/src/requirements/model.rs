@@ -43,6 +43,8 @@ pub struct Requirements {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
+    /// Those headers are of August 2004, as no assertion asks for those of 1.0.
+    pub addressing_2004: bool,
     /// A user and a password of HTTP are demanded beside a transport binding, as Microsoft writes
     /// it.
     pub http_basic: Option<(Name, Place)>,

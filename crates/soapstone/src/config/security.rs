@@ -520,6 +520,12 @@ fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
     }
 }
 
+/// What the versions of WS-Addressing are called.
+pub(crate) const ADDRESSING_VERSIONS: [(&str, AddressingVersion); 2] = [
+    ("2005/08", AddressingVersion::V10),
+    ("2004/08", AddressingVersion::August2004),
+];
+
 fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
     let place = table.place();
     let to = table.strings("to");
@@ -532,11 +538,8 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
     let message_id = table.boolean("message_id");
     let reply_to = table.string("reply_to");
     let from = table.string("from");
-    let versions = [
-        ("2005/08", AddressingVersion::V10),
-        ("2004/08", AddressingVersion::August2004),
-    ];
-    let version = table.choice("version", &versions).map(|it| it.value);
+    let version = table.choice("version", &ADDRESSING_VERSIONS);
+    let version = version.map(|it| it.value);
     if table.is_empty_list("to") {
         table.report_with_hint(
             table.place_of("to").unwrap_or(place),

@@ -96,6 +96,7 @@ impl Compiler<'_> {
         self.check_password_keys(&agreed);
         let token_service = self.token_service(&agreed, role);
         let last = LastNode::of(&agreed);
+        let addressing = self.addressing_version(&agreed, role);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -113,7 +114,7 @@ impl Compiler<'_> {
         self.check_intermediary(role);
         let recipients = self.recipients(last.requests, last.addressing, &keys, role);
         let answer_recipients = self.answer_recipients(last.answers, last.addressing, &keys, role);
-        let request_headers = self.request_headers(role, agreed.address.clone());
+        let request_headers = self.request_headers(role, addressing, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some(), &keys);
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
         let refuses_cancelled = self.refuses_cancelled(role);
@@ -264,6 +265,7 @@ impl Compiler<'_> {
             request,
             response,
             addressing,
+            ..
         } = exchange;
         let (inbound, outbound) = match role {
             Role::Secure => (None, Some(request)),

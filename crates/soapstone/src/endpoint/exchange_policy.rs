@@ -6,6 +6,7 @@
 
 use soapstone_policy::{IssuedToken, OperationExchange};
 use soapstone_trust::Operation;
+use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::answer_actions::AnswerActions;
@@ -49,6 +50,8 @@ pub(super) struct Exchange {
     pub(super) response: Policy,
     /// Messages carry addressing headers.
     pub(super) addressing: bool,
+    /// The version of these headers that an assertion of a policy asks for.
+    pub(super) asserted_addressing: Option<AddressingVersion>,
 }
 
 impl EndpointPolicies {
@@ -71,6 +74,7 @@ impl EndpointPolicies {
                 request,
                 response,
                 addressing,
+                asserted_addressing: None,
             }],
             operations: Vec::new(),
             answer_actions: AnswerActions::default(),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_trust::addressing::Addressing;
 use soapstone_trust::{
     AppliesTo, PendingCancel, PendingIssue, TrustError, TrustFaultCode, TrustRequest,
 };
@@ -144,7 +144,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         call: &mut Call<'_>,
     ) -> Result<Handshake, HandshakeError> {
         let now = self.endpoint.clock(call.now);
-        let applies_to = AppliesTo::new(to, AddressingVersion::V10);
+        let applies_to = AppliesTo::new(to, self.endpoint.request_headers.version());
         let asked = PendingIssue::issue(&self.conversation.client, Some(applies_to), now);
         self.ask(asked, to, soap, now, call.buffers)
     }
@@ -327,7 +327,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
         let headers = Addressing::request(
-            AddressingVersion::V10,
+            self.endpoint.request_headers.version(),
             request.action.clone(),
             to.to_owned(),
         );

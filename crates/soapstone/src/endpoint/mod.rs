@@ -6,6 +6,7 @@
 
 mod addressing;
 mod addressing_headers;
+mod addressing_parts;
 mod answer_actions;
 mod answers;
 mod arrived;

@@ -194,7 +194,9 @@ impl<P: Directions> Endpoint<P> {
         self.demands.check(&opened, plan.policy(), arriving.said)?;
         let request = facts.request.as_ref();
         if let Some(asked) = request.and_then(|request| request.relation.as_ref()) {
-            opened.examine(|answer| relation::confirm(answer, opened.blocks(), asked))?;
+            opened.examine(|answer| {
+                relation::confirm(answer, opened.blocks(), asked, plan.policy())
+            })?;
         }
         self.refuse_our_own(opened.late_marks(), now)
             .map_err(|rejected| opened.refused(rejected))?;

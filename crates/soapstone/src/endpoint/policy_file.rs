@@ -8,6 +8,7 @@ use soapstone_policy::{
     PolicyDocument, PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
+use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::{Mechanism, PasswordKind, Policy, ProtectionOrder};
 
 use super::answer_actions::AnswerActions;
@@ -234,6 +235,12 @@ impl Compiler<'_> {
                 request: self.settled(exchange.request),
                 response: self.with_timestamp_of_answers(response, role),
                 addressing: exchange.addressing || self.writes_addressing(role),
+                asserted_addressing: exchange.addressing.then_some(
+                    match exchange.addressing_2004 {
+                        true => AddressingVersion::August2004,
+                        false => AddressingVersion::V10,
+                    },
+                ),
             }
         });
         Some(EndpointPolicies {

@@ -1,6 +1,7 @@
 //! What a preset demands of messages, before there are keys: for those who tell others of it.
 
 use soapstone_policy::{Conversation, ExchangePolicy};
+use soapstone_trust::addressing::AddressingVersion;
 
 use super::compiler::compiled;
 use super::exchange_policy::Exchange;
@@ -28,6 +29,7 @@ pub fn preset_exchange_policy(config: &EndpointConfig) -> Result<Option<Exchange
         conversation,
         trust: None,
         addressing: exchange.addressing,
+        addressing_2004: exchange.asserted_addressing == Some(AddressingVersion::August2004),
         issued: None,
         http_basic: None,
         passed_over: Vec::new(),
@@ -38,6 +40,7 @@ pub fn preset_exchange_policy(config: &EndpointConfig) -> Result<Option<Exchange
             request: bootstrap.request,
             response: bootstrap.response,
             addressing: exchange.addressing,
+            asserted_addressing: None,
         };
         Conversation {
             version: bootstrap.version,

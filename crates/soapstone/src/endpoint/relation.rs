@@ -8,8 +8,12 @@
 //! message, these are the signed ones.
 
 use soapstone_trust::addressing::{AddressingVersion, message_ids, reply_relation};
-use soapstone_wss::{Envelope, InboundPlan, Part, Policy, Rejected, Relation, SoapVersion};
-use soapstone_xml::{Buffers, Limits, NodeId};
+use soapstone_wss::{Envelope, InboundPlan, Part, Policy, Rejected, Relation};
+use soapstone_xml::NodeId;
+
+use super::addressing_parts::selects;
+
+const RELATES_TO: &str = "RelatesTo";
 
 /// What the answer to a request has to say of it; `None` of a request without `wsa:MessageID`.
 pub(super) fn of_request(request: &Envelope, is_demanded: bool) -> Option<Relation> {
@@ -21,15 +25,18 @@ pub(super) fn of_request(request: &Envelope, is_demanded: bool) -> Option<Relati
 }
 
 /// Refuses an answer that says of itself that it is to another request, or, where the policy
-/// demands the relation, that proves none. `blocks` are the header blocks that are passed on.
+/// demands the relation, that proves none. `blocks` are the header blocks that are passed on, and
+/// `policy` is that of answers.
 pub(super) fn confirm(
     answer: &Envelope,
     blocks: &[NodeId],
     relation: &Relation,
+    policy: &Policy,
 ) -> Result<(), Rejected> {
     let mut is_related = false;
     let refused = |found: Option<String>| Rejected::AnotherRequestAnswered {
         expected: relation.message_ids.join("` or `"),
+        is_of_other_version: found.is_none() && is_of_other_version(answer, policy),
         found,
     };
     for block in blocks {
@@ -68,38 +75,39 @@ fn signs_relation(policy: &Policy, addressing: bool) -> bool {
 
 /// Whether a part is the `wsa:RelatesTo` by its name.
 fn names_relation(part: &Part) -> bool {
-    matches!(part, Part::Header { namespace, local }
-        if local == "RelatesTo" && AddressingVersion::from_namespace(namespace).is_some())
+    matches!(part, Part::Header { .. }) && selects_relation(part)
 }
 
-/// Whether a path selects the `wsa:RelatesTo` of a message, among others perhaps.
+/// Whether a part is the `wsa:RelatesTo` of a message, or a path that selects it, among others
+/// perhaps.
 fn selects_relation(part: &Part) -> bool {
-    let Part::Path(path) = part else {
-        return false;
-    };
-    let versions = [SoapVersion::V11, SoapVersion::V12];
-    versions.iter().any(|soap| {
-        AddressingVersion::ALL.iter().any(|addressing| {
-            let text = format!(
-                "<s:Envelope xmlns:s=\"{}\"><s:Header><a:RelatesTo xmlns:a=\"{}\">urn:a</a:RelatesTo>\
-                 </s:Header><s:Body/></s:Envelope>",
-                soap.namespace(),
-                addressing.namespace()
-            );
-            let sample =
-                Envelope::parse(text.into_bytes(), &Limits::default(), &mut Buffers::default());
-            let Ok(sample) = sample else {
-                return false;
-            };
-            let block = sample.header().and_then(|header| header.first_child());
-            block.is_some_and(|block| path.select(sample.document()).contains(&block.id()))
-        })
-    })
+    let mut versions = AddressingVersion::ALL.into_iter();
+    versions.any(|version| selects(part, version, &[RELATES_TO]))
+}
+
+/// Whether an answer has a `wsa:RelatesTo`, and only of another version than that in which the
+/// policy has it proven.
+fn is_of_other_version(answer: &Envelope, policy: &Policy) -> bool {
+    let parts = policy.signed_parts();
+    let parts = || parts.iter().chain(&policy.parts.required);
+    let is_proven =
+        |version: AddressingVersion| parts().any(|part| selects(part, version, &[RELATES_TO]));
+    let blocks = answer.header().into_iter().flat_map(|it| it.children());
+    let mut there = blocks
+        .filter(|block| block.local() == RELATES_TO)
+        .filter_map(|block| AddressingVersion::from_namespace(block.namespace()))
+        .peekable();
+    AddressingVersion::ALL.into_iter().any(is_proven)
+        && there.peek().is_some()
+        && there.all(|version| !is_proven(version))
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use soapstone_wss::{Mechanism, SoapVersion, Suite};
+    use soapstone_xml::{Buffers, Limits};
 
     use super::*;
 
@@ -126,13 +134,19 @@ mod tests {
         let answer = envelope(answer);
         let header = answer.header().expect("a header");
         let blocks: Vec<NodeId> = header.children().map(|block| block.id()).collect();
-        confirm(&answer, &blocks, &relation)
+        confirm(&answer, &blocks, &relation, &nothing())
+    }
+
+    /// A policy that has nothing signed.
+    fn nothing() -> Policy {
+        Mechanism::None.policy(Suite::named("Basic256GCM").expect("a suite"))
     }
 
     fn refused(found: Option<&str>) -> Result<(), Rejected> {
         Err(Rejected::AnotherRequestAnswered {
             expected: "urn:two".to_owned(),
             found: found.map(str::to_owned),
+            is_of_other_version: false,
         })
     }
 
@@ -155,6 +169,40 @@ mod tests {
         let request = "<a:MessageID>urn:two</a:MessageID>";
         assert_eq!(verdict(request, true, ""), refused(None));
         assert_eq!(verdict(request, false, ""), Ok(()));
+    }
+
+    /// A client that writes headers of one version under a policy that signs those of another.
+    #[test]
+    fn a_relation_of_a_version_that_the_policy_leaves_unsigned_is_told() {
+        let mut policy = Mechanism::Sign.policy(Suite::named("Basic256GCM").expect("a suite"));
+        policy.parts.signed.push(Part::Header {
+            namespace: AUGUST.to_owned(),
+            local: RELATES_TO.to_owned(),
+        });
+        let request = envelope("<a:MessageID>urn:two</a:MessageID>");
+        let relation = of_request(&request, true).expect("a message id");
+        for (answer, is_of_other_version) in [
+            ("<a:RelatesTo>urn:two</a:RelatesTo>", true),
+            ("<o:RelatesTo>urn:two</o:RelatesTo>", false),
+            (
+                "<a:RelatesTo>urn:two</a:RelatesTo><o:RelatesTo>urn:two</o:RelatesTo>",
+                false,
+            ),
+            ("", false),
+        ] {
+            let refused = confirm(&envelope(answer), &[], &relation, &policy);
+            let expected = Rejected::AnotherRequestAnswered {
+                expected: "urn:two".to_owned(),
+                found: None,
+                is_of_other_version,
+            };
+            assert_eq!(refused, Err(expected.clone()), "{answer}");
+            let hint = expected.hint().expect("a hint");
+            assert_eq!(
+                hint.contains("`version` in `addressing`"),
+                is_of_other_version
+            );
+        }
     }
 
     /// WS-Addressing 1.0 Core, 3.1 and 3.2.
@@ -230,7 +278,7 @@ mod tests {
                     let answer = read(&answer);
                     let header = answer.header().expect("a header");
                     let blocks: Vec<NodeId> = header.children().map(|block| block.id()).collect();
-                    let verdict = confirm(&answer, &blocks, &relation);
+                    let verdict = confirm(&answer, &blocks, &relation, &nothing());
                     assert_eq!(verdict, Ok(()), "{}", cell.display());
                     related += 1;
                 }

@@ -6,10 +6,11 @@
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_wss::{Part, Policy};
 
+use super::addressing_parts::signed_versions;
 use super::compiler::Compiler;
-use super::exchange_policy::Exchange;
+use super::exchange_policy::{EndpointPolicies, Exchange};
 use super::role::Role;
-use crate::config::{Located, SecuritySource};
+use crate::config::{ADDRESSING_VERSIONS, Located, SecuritySource};
 
 /// How the addressing headers of requests are written.
 #[derive(Clone, Debug)]
@@ -57,6 +58,11 @@ impl RequestHeaders {
         headers.from.clone_from(&self.from);
         Some(headers)
     }
+
+    /// The version of WS-Addressing in which requests are written.
+    pub(super) fn version(&self) -> AddressingVersion {
+        self.version
+    }
 }
 
 impl Compiler<'_> {
@@ -65,10 +71,13 @@ impl Compiler<'_> {
     pub(super) fn request_headers(
         &mut self,
         role: Role,
+        version: AddressingVersion,
         described: Option<String>,
     ) -> RequestHeaders {
         let mut headers = RequestHeaders {
             described,
+            reply_to: Some(version.anonymous().to_owned()),
+            version,
             ..RequestHeaders::default()
         };
         let config = self.config;
@@ -94,7 +103,6 @@ impl Compiler<'_> {
         if let Some(to) = given.to.first() {
             headers.to = Some(to.clone());
         }
-        headers.version = given.version.unwrap_or(headers.version);
         headers.action.clone_from(&given.action);
         headers.message_id = given.message_id.as_ref().is_none_or(|given| given.value);
         headers.reply_to = match given.reply_to.as_ref().map(|given| given.value.as_str()) {
@@ -107,6 +115,68 @@ impl Compiler<'_> {
             address => address.to_owned(),
         });
         headers
+    }
+
+    /// The version of the addressing headers of requests: what the file says, or else the version
+    /// whose headers the policy has signed, or else that of its assertion.
+    ///
+    /// Headers of another version than the signed ones would leave without a signature, which is
+    /// reported.
+    pub(super) fn addressing_version(
+        &mut self,
+        agreed: &EndpointPolicies,
+        role: Role,
+    ) -> AddressingVersion {
+        let given = self.config.security.addressing.as_ref();
+        let written = given.and_then(|given| given.version);
+        let bootstrap = agreed.bootstrap.as_ref();
+        // Requests for contexts have addressing headers in any case.
+        let bootstrap = bootstrap.map(|bootstrap| (&bootstrap.request, None));
+        let exchanges = agreed.exchanges.iter();
+        let labelled = exchanges
+            .filter(|exchange| exchange.addressing)
+            .map(|exchange| (&exchange.request, exchange.asserted_addressing));
+        let labelled: Vec<(Vec<AddressingVersion>, Option<AddressingVersion>)> = labelled
+            .chain(bootstrap)
+            .map(|(request, asserted)| (signed_versions(request), asserted))
+            .collect();
+        let signed = labelled.iter().flat_map(|(signed, _)| signed).copied();
+        let asserted = labelled.iter().filter_map(|(_, asserted)| *asserted);
+        let version = written.or_else(|| only(signed)).or_else(|| only(asserted));
+        let version = version.unwrap_or(AddressingVersion::V10);
+        let leave = matches!(role, Role::Client | Role::Secure);
+        if !leave || !matches!(self.config.security.source.value, SecuritySource::Policy(_)) {
+            return version;
+        }
+        let place = given.filter(|_| written.is_some()).map(|given| given.place);
+        let place = place.unwrap_or(self.config.security.source.place);
+        for (signed, asserted) in labelled {
+            let Some(first) = signed.first() else {
+                continue;
+            };
+            let meant = match (written, asserted) {
+                (None, Some(asserted)) => asserted,
+                _ => version,
+            };
+            if signed.contains(&meant) {
+                continue;
+            }
+            let (meant, first) = (name_of(meant), name_of(*first));
+            let said = match written {
+                Some(_) => "`version` has",
+                None => "the policy asks for",
+            };
+            self.report_with_hint(
+                place,
+                format!(
+                    "{said} addressing headers of WS-Addressing {meant}, and the policy signs those of {first}: \
+                     requests would show headers that nothing signs"
+                ),
+                format!("write those that are signed: addressing = {{ version = \"{first}\" }}"),
+            );
+            break;
+        }
+        version
     }
 
     /// The header blocks that requests must have when they are secured: those of addressing that
@@ -140,6 +210,19 @@ impl Compiler<'_> {
         let sent: Vec<Part> = named.into_iter().chain(required).cloned().collect();
         request.parts.sent = sent;
     }
+}
+
+/// The version that all of these are.
+fn only(mut versions: impl Iterator<Item = AddressingVersion>) -> Option<AddressingVersion> {
+    let first = versions.next()?;
+    versions.all(|other| other == first).then_some(first)
+}
+
+/// What the file calls a version.
+fn name_of(version: AddressingVersion) -> &'static str {
+    let mut names = ADDRESSING_VERSIONS.iter();
+    let known = names.find(|(_, named)| *named == version);
+    known.map_or("", |(name, _)| *name)
 }
 
 /// Whether a part is `wsa:From`.

@@ -11,7 +11,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_trust::addressing::Addressing;
 use soapstone_trust::{
     OnBehalf, PendingToken, PendingTokenCancel, TokenRules, TrustError, TrustRequest,
 };
@@ -236,7 +236,7 @@ impl TokenRequests {
         call: &mut Call<'_>,
     ) -> Result<Secured, TokenError> {
         let headers = Addressing::request(
-            AddressingVersion::V10,
+            endpoint.request_headers.version(),
             request.action.clone(),
             self.url.clone(),
         );

@@ -335,6 +335,7 @@ impl fmt::Display for Rejected {
             Self::AnotherRequestAnswered {
                 expected,
                 found: Some(found),
+                ..
             } => write!(
                 out,
                 "expected an answer to the request `{expected}`, found one whose `wsa:RelatesTo` says `{found}`"
@@ -342,6 +343,15 @@ impl fmt::Display for Rejected {
             Self::AnotherRequestAnswered {
                 expected,
                 found: None,
+                is_of_other_version: true,
+            } => write!(
+                out,
+                "expected an answer to the request `{expected}`, found one whose `wsa:RelatesTo` is of a version of WS-Addressing that the policy does not have signed"
+            ),
+            Self::AnotherRequestAnswered {
+                expected,
+                found: None,
+                is_of_other_version: false,
             } => write!(
                 out,
                 "expected an answer to the request `{expected}`, found one that proves no `wsa:RelatesTo`"

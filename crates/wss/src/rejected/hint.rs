@@ -170,6 +170,13 @@ impl Rejected {
             Self::AnotherRequestAnswered { found: Some(_), .. } => {
                 "answers are mixed up on the way, or somebody plays them; or the client gives one `wsa:MessageID` to several requests"
             }
+            Self::AnotherRequestAnswered {
+                found: None,
+                is_of_other_version: true,
+                ..
+            } => {
+                "have requests written in the version whose headers the policy has signed: `version` in `addressing`, or the client's own headers"
+            }
             Self::AnotherRequestAnswered { found: None, .. } => {
                 "the service leaves `wsa:RelatesTo` out or unsigned, although the policy speaks of it"
             }

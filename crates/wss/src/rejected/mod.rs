@@ -340,6 +340,9 @@ pub enum Rejected {
         expected: String,
         /// What `wsa:RelatesTo` of the answer says; `None` if none is proven.
         found: Option<String>,
+        /// A `wsa:RelatesTo` is there that proves nothing: it is of a version of WS-Addressing
+        /// whose headers the policy leaves unsigned.
+        is_of_other_version: bool,
     },
     /// Not exactly one signature endorses the message's own.
     EndorsementMissing,
