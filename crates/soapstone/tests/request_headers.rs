@@ -366,6 +366,51 @@ fn headers_of_a_version_that_nothing_signs_are_a_mistake_of_the_file() {
     }
 }
 
+/// WS-Addressing 1.0 Metadata, 4.4.
+#[test]
+fn a_request_without_an_action_gets_that_of_its_operation_or_is_refused() {
+    let pair = Pair::new();
+    let policy = signing(&asserted("Addressing", METADATA), "");
+    let sole = [("echo", "urn:do-echo")];
+    let two = [("echo", "urn:do-echo"), ("other", "urn:do-other")];
+    pair.0.write("sole.wsdl", described(&policy, &sole));
+    pair.0.write("two.wsdl", described(&policy, &two));
+    let (sole, two) = ("policy = \"sole.wsdl\"", "policy = \"two.wsdl\"");
+    let with_action = format!("{two}, addressing = {{ action = \"urn:file\" }}");
+    let by_mechanism = "mechanism = \"sign\", addressing = { to = [\"urn:a\"] }";
+    let (echo, other, none) = (HELLO, "<t:other xmlns:t=\"urn:echo\"/>", "");
+    let unknown = "<t:unknown xmlns:t=\"urn:echo\"/>";
+    for (security, body, said, expected) in [
+        (sole, echo, None, Ok("urn:do-echo")),
+        (sole, none, None, Ok("urn:do-echo")),
+        (sole, none, Some(""), Ok("urn:do-echo")),
+        (sole, none, Some("urn:said"), Ok("urn:said")),
+        (sole, unknown, None, Ok("urn:echo/unknown")),
+        (two, other, None, Ok("urn:do-other")),
+        (two, other, Some("urn:do-other"), Ok("urn:do-other")),
+        (two, none, Some("urn:said"), Ok("urn:said")),
+        (two, none, None, Err(SecureError::ActionUnknown)),
+        (two, none, Some(""), Err(SecureError::ActionUnknown)),
+        (&with_action, none, None, Ok("urn:file")),
+        (by_mechanism, none, None, Err(SecureError::ActionUnknown)),
+        (by_mechanism, echo, None, Ok("urn:echo/echo")),
+    ] {
+        let client = pair.client(security);
+        let plain = with_header(SOAP11, "", body).into_bytes();
+        let labelled = client.label_request(plain, said, None, &mut Buffers::default());
+        let action = labelled.map(|bytes| {
+            let text = String::from_utf8(bytes).expect("text");
+            header(&text, "Action").unwrap_or_default()
+        });
+        let expected = expected.map(str::to_owned);
+        assert_eq!(action, expected, "{security} {body} {said:?}");
+    }
+    let empty = format!("{two}, addressing = {{ action = \"\" }}");
+    let found = pair.problems::<soapstone::endpoint::Calling>(&empty);
+    let expected = "`action` must be an action, found an empty text";
+    assert!(found.contains(expected), "{found}");
+}
+
 #[test]
 fn what_makes_no_sense_of_request_headers_is_a_mistake_of_the_file() {
     let pair = Pair::new();

@@ -32,6 +32,8 @@ pub enum SecureError {
     },
     /// Messages have addressing headers, and nothing says where this one goes.
     DestinationUnknown,
+    /// Messages have addressing headers, and nothing says what this one asks for.
+    ActionUnknown,
     /// The message is of no operation that its sender knows.
     OperationUnknown {
         /// What its Body holds.
@@ -167,6 +169,10 @@ impl fmt::Display for SecureError {
             ),
             Self::DestinationUnknown => out.write_str(
                 "messages have addressing headers, and nothing says the address for `wsa:To`",
+            ),
+            Self::ActionUnknown => out.write_str(
+                "messages have addressing headers, and nothing says the `wsa:Action`: the Body is empty, there is no `SOAPAction` (SOAP 1.2: `action` of the \
+                 media type), and the policy has no sole operation; have the client send it, or say addressing = { action = \"…\" }",
             ),
             Self::OperationUnknown { found } => {
                 write!(out, "expected an operation of the policy, found `{found}`")

@@ -275,6 +275,7 @@ impl<'c> Reporter<'c> {
                     | SecureError::PartMissing { .. }
                     | SecureError::AttachmentsUnexpected { .. }
                     | SecureError::AttachmentUnfit { .. }
+                    | SecureError::ActionUnknown
                     | SecureError::TokenRequest => {
                         (Cause::Refused(FaultCode::Sender), "not-secured")
                     }

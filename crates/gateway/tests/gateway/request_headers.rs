@@ -41,3 +41,34 @@ async fn a_request_is_for_the_url_that_it_goes_to_unless_the_file_says_another()
         assert_ne!(answer.status, StatusCode::NOT_FOUND);
     }
 }
+
+/// Nothing says what an empty Body asks for, and no `wsa:Action` may be empty.
+#[tokio::test]
+async fn a_request_whose_action_nothing_says_is_refused_as_its_clients_mistake() {
+    let folder = Folder::new();
+    let mut backend = Backend::echo().await;
+    let gateway = folder
+        .gateway(&format!(
+            "LISTEN\n[[routes]]\npath = \"/tax\"\nbackend = \"http://{}/tax\"\n[routes.outbound]\n\
+             users = [{{ name = \"alice\", password = \"pw\" }}]\n\
+             security = {{ mechanism = \"username\", addressing = {{ message_id = true }} }}\n",
+            backend.address
+        ))
+        .await;
+    let empty =
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>";
+    let mut request = post("/tax", empty);
+    request.headers_mut().remove("soapaction");
+    let answer = send(gateway.address(), request).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains("<faultcode>soap:Client</faultcode>"),
+        "{}",
+        answer.body
+    );
+    assert!(!answer.body.contains("SOAPAction"), "{}", answer.body);
+    assert!(backend.seen.try_recv().is_err());
+    let metrics = gateway.metrics();
+    let line = "soapstone_failures_total{route=\"/tax\",reason=\"not-secured\"} 1";
+    assert!(metrics.lines().any(|found| found == line), "{metrics}");
+}

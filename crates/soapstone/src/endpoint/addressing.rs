@@ -15,13 +15,13 @@ use super::plans::Directions;
 
 impl<P: Directions> Endpoint<P> {
     /// Puts the headers into a plain request that its policy asks for and that its client did not
-    /// write: what it asks for (its `SOAPAction`, or else the name of what the Body holds), and
-    /// from whom.
+    /// write: what it asks for (what the description says of its operation, its `SOAPAction`, or
+    /// else the name of what the Body holds), and from whom.
     ///
     /// `requested` is where it goes: `wsa:To`, unless the file or the description says another.
     ///
     /// # Errors
-    /// The request is no envelope, or nothing says where it goes.
+    /// The request is no envelope, or nothing says where it goes or what it asks for.
     pub fn label_request(
         &self,
         plain: Vec<u8>,
@@ -33,19 +33,17 @@ impl<P: Directions> Endpoint<P> {
             return Ok(plain);
         }
         self.label(plain, buffers, |envelope| {
-            let mut action = action;
+            let mut of_operation = None;
             if let Some(table) = &self.operations {
                 // Of what is no operation, securing says so.
                 let operations = table.of_plain(envelope, action).unwrap_or_default();
                 if !self.plans_of(&operations).is_some_and(|it| it.addressing) {
                     return Ok(None);
                 }
-                action = table.addressing_action(&operations).or(action);
+                of_operation = table.addressing_action(&operations).map(str::to_owned);
             }
-            let headers = self
-                .request_headers
-                .of(action_of(action, envelope), requested);
-            headers.map(Some).ok_or(SecureError::DestinationUnknown)
+            let action = of_operation.or_else(|| self.request_actions.to(action, envelope));
+            self.request_headers.of(action, requested).map(Some)
         })
     }
 
@@ -94,21 +92,4 @@ impl<P: Directions> Endpoint<P> {
         envelope.recycle(buffers);
         Ok(bytes)
     }
-}
-
-/// What a request asks for whose client says nothing of it in headers: `action` is its
-/// `SOAPAction`, or else the name of what the Body holds.
-fn action_of(action: Option<&str>, envelope: &Envelope) -> String {
-    let action = action.filter(|action| !action.is_empty());
-    let named = || {
-        let content = envelope.body().first_child();
-        content.map_or_else(String::new, |content| {
-            format!(
-                "{}/{}",
-                content.namespace().trim_end_matches('/'),
-                content.local()
-            )
-        })
-    };
-    action.map_or_else(named, str::to_owned)
 }

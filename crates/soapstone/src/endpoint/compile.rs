@@ -146,6 +146,7 @@ impl Compiler<'_> {
             plans: plans.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
+            request_actions: agreed.request_actions,
             answers,
             request_headers,
             demands,

@@ -32,6 +32,7 @@ use super::plans::{Directions, Plans};
 use super::references::{AssertionFetcher, References};
 use super::reflection_guard::{ReflectionGuard, Sent};
 use super::remark::Remark;
+use super::request_actions::RequestActions;
 use super::request_headers::RequestHeaders;
 use super::token_service::TokenService;
 use crate::config::{ConversationsConfig, ReplayConfig, ReplayStoreConfig};
@@ -47,6 +48,8 @@ pub struct Endpoint<P> {
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     pub(super) answer_actions: AnswerActions,
+    /// Those of requests that are labelled.
+    pub(super) request_actions: RequestActions,
     /// What answers prove less than requests.
     pub(super) answers: Answers,
     /// How addressing headers are written into requests.
@@ -110,6 +113,7 @@ impl<P: Directions> Endpoint<P> {
             plans: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
+            request_actions: RequestActions::default(),
             answers: Answers::default(),
             request_headers: RequestHeaders::default(),
             demands: Demands::default(),

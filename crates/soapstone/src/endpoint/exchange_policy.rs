@@ -14,6 +14,7 @@ use super::compiler::Compiler;
 use super::http_basic::HttpBasic;
 use super::kerberos_policy::rests_on_connection;
 use super::remark::Remark;
+use super::request_actions::RequestActions;
 use super::role::Role;
 use super::saml::needs_connection;
 use crate::config::SecuritySource;
@@ -26,6 +27,8 @@ pub(super) struct EndpointPolicies {
     pub(super) operations: Vec<OperationExchange>,
     /// What a policy's WSDL says of the actions of answers.
     pub(super) answer_actions: AnswerActions,
+    /// What it says of the actions of requests.
+    pub(super) request_actions: RequestActions,
     /// The address of the service, if a policy's WSDL says it.
     pub(super) address: Option<String>,
     /// How conversations begin, if messages belong to them.
@@ -78,6 +81,7 @@ impl EndpointPolicies {
             }],
             operations: Vec::new(),
             answer_actions: AnswerActions::default(),
+            request_actions: RequestActions::default(),
             address: None,
             bootstrap,
             mechanism: match mechanism {

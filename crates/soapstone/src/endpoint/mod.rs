@@ -59,6 +59,7 @@ mod relation;
 mod remark;
 mod remarks;
 mod renewal;
+mod request_actions;
 mod request_headers;
 mod risks;
 mod role;

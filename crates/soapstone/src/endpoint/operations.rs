@@ -32,7 +32,7 @@ pub(super) struct Operations {
 }
 
 /// What a Body holds: the expanded name of an element, or nothing.
-type Content = Option<String>;
+pub(super) type Content = Option<String>;
 
 #[derive(Debug)]
 struct Operation {
@@ -496,7 +496,7 @@ fn content(envelope: &Envelope) -> Content {
     envelope.operation()
 }
 
-fn content_of(content: &BodyContent) -> Option<Content> {
+pub(super) fn content_of(content: &BodyContent) -> Option<Content> {
     match content {
         BodyContent::Empty => Some(None),
         BodyContent::Element(name) if name.namespace.is_empty() => {

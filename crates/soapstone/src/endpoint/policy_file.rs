@@ -16,6 +16,7 @@ use super::compiler::Compiler;
 use super::exchange_policy::{Bootstrap, EndpointPolicies, Exchange, TokenDemands};
 use super::freshness::freshness_alone;
 use super::remarks::named;
+use super::request_actions::RequestActions;
 use super::role::Role;
 use crate::config::{LoadedFile, Located, MayBeEmpty, Place, UsernameTokenConfig, read_beside};
 
@@ -104,6 +105,7 @@ impl Compiler<'_> {
         self.refuse_empty_policies(&agreed, file);
         Some(EndpointPolicies {
             answer_actions: AnswerActions::of(&messages),
+            request_actions: RequestActions::of(&messages),
             address,
             private_transport: agreed.private_transport || http_basic.is_some(),
             http_basic,
@@ -247,6 +249,7 @@ impl Compiler<'_> {
             exchanges: exchanges.collect(),
             operations,
             answer_actions: AnswerActions::default(),
+            request_actions: RequestActions::default(),
             address: None,
             bootstrap,
             mechanism,

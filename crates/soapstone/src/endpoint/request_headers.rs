@@ -4,7 +4,7 @@
 //! is never left out in silence.
 
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
-use soapstone_wss::{Part, Policy};
+use soapstone_wss::{Part, Policy, SecureError};
 
 use super::addressing_parts::signed_versions;
 use super::compiler::Compiler;
@@ -42,21 +42,27 @@ impl Default for RequestHeaders {
 
 impl RequestHeaders {
     /// The headers of a request that asks for `action`, if the file says no other. `requested` is
-    /// where it goes, as far as that is known. `None` if nothing says where.
-    pub(super) fn of(&self, action: String, requested: Option<&str>) -> Option<Addressing> {
-        let to = self
-            .to
-            .as_deref()
-            .or(requested)
-            .or(self.described.as_deref())?;
-        let action = self.action.clone().unwrap_or(action);
+    /// where it goes, as far as that is known.
+    ///
+    /// # Errors
+    /// Nothing says where it goes, or what it asks for.
+    pub(super) fn of(
+        &self,
+        action: Option<String>,
+        requested: Option<&str>,
+    ) -> Result<Addressing, SecureError> {
+        let to = self.to.as_deref().or(requested);
+        let to = to.or(self.described.as_deref());
+        let to = to.ok_or(SecureError::DestinationUnknown)?;
+        let action = self.action.clone().or(action);
+        let action = action.ok_or(SecureError::ActionUnknown)?;
         let mut headers = Addressing::request(self.version, action, to.to_owned());
         if !self.message_id {
             headers.message_id = None;
         }
         headers.reply_to.clone_from(&self.reply_to);
         headers.from.clone_from(&self.from);
-        Some(headers)
+        Ok(headers)
     }
 
     /// The version of WS-Addressing in which requests are written.
@@ -102,6 +108,13 @@ impl Compiler<'_> {
         }
         if let Some(to) = given.to.first() {
             headers.to = Some(to.clone());
+        }
+        if given.action.as_deref() == Some("") {
+            self.report_with_hint(
+                given.place,
+                "`action` must be an action, found an empty text",
+                "name the action of every request, or leave it out",
+            );
         }
         headers.action.clone_from(&given.action);
         headers.message_id = given.message_id.as_ref().is_none_or(|given| given.value);
