@@ -57,6 +57,14 @@ fn policies() -> Vec<(&'static str, String, &'static [&'static str])> {
         certificate("RecipientToken", "Never"),
         suite("Basic256Sha256"),
     );
+    // Nothing is encrypted, and certificates are named alone.
+    let named = format!(
+        "<sp:AsymmetricBinding><wsp:Policy>{}{}{}<sp:IncludeTimestamp/></wsp:Policy></sp:AsymmetricBinding>\
+         <sp:SignedParts><sp:Body/></sp:SignedParts>",
+        certificate("InitiatorToken", "Never"),
+        certificate("RecipientToken", "Never"),
+        suite("Basic256Sha256"),
+    );
     let symmetric = format!(
         "<sp:SymmetricBinding><wsp:Policy>{}{}<sp:IncludeTimestamp/></wsp:Policy></sp:SymmetricBinding>{PARTS}{USER}",
         certificate("ProtectionToken", "Never"),
@@ -86,6 +94,7 @@ fn policies() -> Vec<(&'static str, String, &'static [&'static str])> {
             &["alice.password", "client.cert.pem", "client.key.pem"],
         ),
         ("conversation", of(&conversation), keys),
+        ("named", of(&named), keys),
     ]
 }
 

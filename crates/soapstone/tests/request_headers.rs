@@ -411,6 +411,40 @@ fn a_request_without_an_action_gets_that_of_its_operation_or_is_refused() {
     assert!(found.contains(expected), "{found}");
 }
 
+/// A name leads to a certificate that is here, or to none.
+#[test]
+fn a_policy_whose_answers_only_name_a_certificate_is_warned_of_without_one() {
+    let pair = Pair::new();
+    let policy = signing("", "");
+    pair.0
+        .write("named.wsdl", described(&policy, &[("echo", "")]));
+    let shown = policy.replace("IncludeToken/Never", "IncludeToken/AlwaysToInitiator");
+    pair.0
+        .write("shown.wsdl", described(&shown, &[("echo", "")]));
+    let peer = "peer = { certificate = \"service.cert.pem\" }\n";
+    let anchors = "trust = { anchors = [\"ca.cert.pem\"] }\n";
+    let pinned = "trust = { pinned = [\"service.cert.pem\"] }\n";
+    for (file, keys, is_warned_of) in [
+        ("named.wsdl", anchors.to_owned(), true),
+        ("named.wsdl", format!("{peer}{anchors}"), false),
+        ("named.wsdl", pinned.to_owned(), false),
+        ("shown.wsdl", anchors.to_owned(), false),
+    ] {
+        let text = format!(
+            "identity = {{ key = \"client.key.pem\", certificate = \"client.cert.pem\" }}\n{keys}\
+             security = {{ policy = \"{file}\" }}\n"
+        );
+        let config = EndpointConfig::from_text(&text, &pair.0.path("endpoint.toml"), &|_| None);
+        let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+        let client: Result<Client, Problems> = Endpoint::from_config(&config);
+        let client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let risks = client.risks(&config, false);
+        let mut names = risks.iter().map(|risk| risk.name);
+        let found = names.any(|name| name == "named-certificate");
+        assert_eq!(found, is_warned_of, "{text}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_of_request_headers_is_a_mistake_of_the_file() {
     let pair = Pair::new();

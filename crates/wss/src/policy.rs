@@ -238,6 +238,19 @@ impl Policy {
         (key == KeyBinding::Certificate).then_some(reference)
     }
 
+    /// Whether a certificate that signs is named in messages, and not in them: a receiver must have
+    /// it.
+    pub fn names_certificates(&self) -> bool {
+        let is_named = |kind: KeyBinding, reference: KeyReference| {
+            let is_there = reference.has_token() || reference.holds_certificate();
+            kind == KeyBinding::Certificate && !is_there && !reference.is_written_out()
+        };
+        let signature = self.signing_key();
+        let mut endorsing = self.endorsing();
+        signature.is_some_and(|(kind, reference, _)| is_named(kind, reference))
+            || endorsing.any(|token| is_named(token.key.kind(), token.key.reference()))
+    }
+
     /// The kind of the key of the message's own signature.
     pub fn signs_with(&self) -> Option<KeyBinding> {
         self.signing_key().map(|(kind, ..)| kind)

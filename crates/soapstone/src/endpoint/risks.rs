@@ -230,6 +230,20 @@ impl<P: Directions> Endpoint<P> {
                 "name the partners, subjects = [\"CN=…\"], or pin their certificates",
             );
         }
+        let names = inbound.iter().any(|policy| policy.names_certificates());
+        if matches!(security.source.value, SecuritySource::Policy(_))
+            && names
+            && !self.knows_certificates(config)
+        {
+            let trust = config.trust.as_ref().map(|trust| trust.place);
+            warn(
+                "named-certificate",
+                trust.unwrap_or(source),
+                "the policy has the peer's certificate named, and not sent: no name leads to a certificate here (`key-not-found`)"
+                    .to_owned(),
+                "give the peer's certificate: peer = { certificate = \"….pem\" }, or `pinned` in `trust`",
+            );
+        }
         if let Some(answers) = &config.answers {
             let by_tls = match is_private {
                 true => "TLS alone protects them",
@@ -296,6 +310,14 @@ impl<P: Directions> Endpoint<P> {
             );
         }
         risks
+    }
+}
+
+impl<P: Directions> Endpoint<P> {
+    /// Whether the file has a certificate of a peer, which messages may name.
+    fn knows_certificates(&self, config: &EndpointConfig) -> bool {
+        let mut inbound = self.inbound();
+        config.peer.is_some() || inbound.any(InboundPlan::knows_certificates)
     }
 }
 

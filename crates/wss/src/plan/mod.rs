@@ -230,6 +230,18 @@ fn report<T>(plan: T, problems: Vec<PlanProblem>) -> Result<T, Vec<PlanProblem>>
 }
 
 impl InboundPlan {
+    /// Whether there is a certificate of somebody else that a message may name without showing it:
+    /// the peer's, a pinned one, or an anchor that is no authority.
+    pub fn knows_certificates(&self) -> bool {
+        let keys = &self.keys;
+        let is_trusted = keys.trust.as_ref().is_some_and(|trust| {
+            let rules = trust.rules();
+            let mut anchors = rules.anchors.iter();
+            !rules.pinned.is_empty() || anchors.any(|anchor| !anchor.is_authority())
+        });
+        keys.peer.is_some() || is_trusted
+    }
+
     /// Compiles what to demand of messages that arrive.
     ///
     /// # Errors

@@ -337,6 +337,8 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
         uses.users |= request.username().is_some()
             || request.uses(KeyBinding::Password)
             || agreement.http_basic.is_some();
+        uses.requests_named |= request.names_certificates();
+        uses.answers_named |= response.names_certificates();
         if let Some(transport) = agreement.transport {
             uses.tls = true;
             uses.tls_client |= transport.client_certificate;

@@ -242,9 +242,16 @@ fn tables(party: Party, plan: &Plan) -> String {
              peer = { certificate = \"client-reads.cert.pem\" }"
                 .to_owned(),
         ),
-        Party::Client | Party::Request if encrypts => lines.push(format!(
-            "# Requests are encrypted to it.\npeer = {{ certificate = \"service{reads}.cert.pem\" }}"
-        )),
+        Party::Client | Party::Request if encrypts || uses.answers_named => {
+            let what = match (encrypts, uses.answers_named) {
+                (true, false) => "Requests are encrypted to it.",
+                (true, true) => "Requests are encrypted to it, and answers name it without showing it.",
+                (false, _) => "Answers name it without showing it.",
+            };
+            lines.push(format!(
+                "# {what}\npeer = {{ certificate = \"service{reads}.cert.pem\" }}"
+            ));
+        }
         _ => {}
     }
     if party.gets() && verifies {
@@ -254,8 +261,18 @@ fn tables(party: Party, plan: &Plan) -> String {
             ),
             _ => "Who may sign answers.".to_owned(),
         };
+        let pinned = match party {
+            Party::Service if uses.requests_named => {
+                lines.push(
+                    "# Requests name a certificate without showing it: `pinned` has those of all clients."
+                        .to_owned(),
+                );
+                ", pinned = [\"client.cert.pem\"]"
+            }
+            _ => "",
+        };
         lines.push(format!(
-            "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}"
+            "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{pinned} }}"
         ));
     }
     if party.sends() && uses.users {

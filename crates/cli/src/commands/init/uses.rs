@@ -17,6 +17,10 @@ pub(super) struct Uses {
     pub(super) client_decrypts: bool,
     /// Requests do not show the certificate that answers are encrypted to.
     pub(super) answers_unknown: bool,
+    /// Requests name the certificate that signs them, and do not show it.
+    pub(super) requests_named: bool,
+    /// Answers name the certificate that signs them, and do not show it.
+    pub(super) answers_named: bool,
     /// Requests name a user with a password.
     pub(super) users: bool,
     /// The connection to the service is TLS.
@@ -40,6 +44,8 @@ impl Uses {
             service_decrypts: encrypts,
             client_decrypts: encrypts,
             answers_unknown: encrypts && !signs,
+            requests_named: false,
+            answers_named: false,
             users,
             tls: users,
             tls_client: false,
