@@ -207,6 +207,43 @@ fn tokens_that_somebody_else_makes_are_to_be_filled_in() {
     }
 }
 
+/// The policy says who may call: anybody. A gateway gives no context to anybody by itself.
+#[test]
+fn conversations_that_nobody_is_shown_to_begin_are_told_and_open_by_one_line() {
+    let folder = Folder::new();
+    let (_services, backend) = services(&folder);
+    let nobody = format!(
+        "<wsp:Policy><sp:SymmetricBinding><wsp:Policy>{}{}<sp:IncludeTimestamp/></wsp:Policy></sp:SymmetricBinding>{PARTS}</wsp:Policy>",
+        certificate("ProtectionToken", "Never"),
+        suite("Basic256"),
+    );
+    folder.write("books.wsdl", books(&backend, &conversing(&nobody)));
+    let (client_port, places) = places();
+    let said = folder
+        .run(&format!("init open --wsdl books.wsdl {places}"))
+        .succeeds();
+    let told = "The policy lets nobody be known who begins a conversation, so every call is refused. gateway.toml says with FILL IN how anybody may call.";
+    assert!(said.text().contains(told), "{}", said.text());
+    let check = || {
+        let checked = folder.run("gateway --config open/gateway.toml --check");
+        checked.succeeds().text().to_owned()
+    };
+    assert!(
+        check().contains("(serves nobody: its clients are anonymous)"),
+        "{}",
+        check()
+    );
+    let text = folder.read("open/gateway.toml");
+    let (before, line) = text
+        .split_once("\n# security = ")
+        .unwrap_or_else(|| panic!("{text}"));
+    let closed = before.rfind("\nsecurity = ").expect("the line above");
+    let opened = format!("{}\nsecurity = {line}", &before[..closed]);
+    folder.write("open/gateway.toml", opened);
+    assert!(!check().contains("serves nobody"), "{}", check());
+    runs(&folder, "open", client_port);
+}
+
 /// A policy whose conversations begin by this one.
 fn conversing(bootstrap: &str) -> String {
     let (begin, end) = ("<wsp:Policy>", "</wsp:Policy>");

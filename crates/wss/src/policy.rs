@@ -238,6 +238,17 @@ impl Policy {
         (key == KeyBinding::Certificate).then_some(reference)
     }
 
+    /// Whether messages show nobody who sent them: no certificate signs, and they have no user, no
+    /// ticket and no assertion.
+    pub fn shows_nobody(&self) -> bool {
+        let signs = self.signs_with() == Some(KeyBinding::Certificate);
+        let mut endorsing = self.endorsing();
+        let endorses = endorsing.any(|token| token.key.kind() == KeyBinding::Certificate);
+        let has_user = self.username().is_some() || self.uses(KeyBinding::Password);
+        let by_others = self.kerberos().is_some() || self.assertion().is_some();
+        !(signs || endorses || has_user || by_others)
+    }
+
     /// Whether a certificate that signs is named in messages, and not in them: a receiver must have
     /// it.
     pub fn names_certificates(&self) -> bool {

@@ -33,7 +33,7 @@ impl fmt::Display for Config {
                 let separator = if suite.is_empty() { "" } else { " " };
                 write!(formatter, ", {name} {mechanism}{separator}{suite}")?;
                 if let (Direction::Inbound, Some(inbound)) = (which, &route.inbound)
-                    && let Some(why) = self.refuses_everybody(inbound)
+                    && let Some((why, _)) = self.refuses_everybody(inbound)
                 {
                     write!(formatter, " (serves nobody: {why})")?;
                 }

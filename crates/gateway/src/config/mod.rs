@@ -85,6 +85,7 @@ pub(crate) const BYPASSES: &str = "it leads to what is protected on the route";
 const NEEDS_TLS: &str = "the policy leaves protection to TLS, and there is no [tls]";
 const NEEDS_CLIENT_CERTIFICATES: &str =
     "the policy wants client certificates, and [tls] has no `client_ca`";
+const ANONYMOUS: &str = "its clients are anonymous";
 
 /// A gateway's configuration, read and compiled.
 pub struct Config {
@@ -152,16 +153,28 @@ impl Config {
         self.log
     }
 
-    /// Why a route with such an inbound endpoint serves nobody, if it does not.
+    /// Why a route with such an inbound endpoint serves nobody, if it does not, and what to do
+    /// about it.
     pub(crate) fn refuses_everybody(
         &self,
         inbound: &EndpointSpec<Serving>,
-    ) -> Option<&'static str> {
+    ) -> Option<(&'static str, &'static str)> {
         let endpoint = &inbound.endpoint;
         if endpoint.needs_tls() && self.tls.is_none() {
-            Some(NEEDS_TLS)
+            Some((
+                NEEDS_TLS,
+                "give the gateway a certificate: tls = { certificate = \"….pem\", key = \"….pem\" }",
+            ))
         } else if endpoint.needs_client_certificate() && !self.asks_for_certificates {
-            Some(NEEDS_CLIENT_CERTIFICATES)
+            Some((
+                NEEDS_CLIENT_CERTIFICATES,
+                "say whose certificates clients show: client_ca = [\"….pem\"] in [tls]",
+            ))
+        } else if endpoint.begins_for_nobody() {
+            Some((
+                ANONYMOUS,
+                "the messages that begin conversations show nobody; where anybody may begin one: conversations = { anonymous = true }",
+            ))
         } else {
             None
         }
@@ -254,9 +267,8 @@ impl Config {
                 warn("leads-around", route, message, hint);
             }
             let inbound = route.inbound.as_ref();
-            if let Some(why) = inbound.and_then(|side| self.refuses_everybody(side)) {
+            if let Some((why, hint)) = inbound.and_then(|side| self.refuses_everybody(side)) {
                 let message = format!("route {} serves nobody: {why}", route.path);
-                let hint = "give the gateway a certificate: tls = { certificate = \"….pem\", key = \"….pem\" }";
                 warn("serves-nobody", route, message, hint);
             }
             if let Some((name, why, hint)) = inbound.and_then(|side| self.forgets_cancelled(side)) {

@@ -25,7 +25,7 @@ pub(crate) fn tell(config: &Config) {
             tracing::info!(route = route.name, "{remark}");
         }
         let inbound = route.inbound.as_ref();
-        if let Some(why) = inbound.and_then(|inbound| config.refuses_everybody(inbound)) {
+        if let Some((why, _)) = inbound.and_then(|inbound| config.refuses_everybody(inbound)) {
             tracing::warn!(route = route.name, "every request is refused: {why}");
         }
         if let Some(other) = route.bypassed_route(&config.routes) {

@@ -145,6 +145,21 @@ async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_
     let folder = Folder::with_keys();
     let policy = recorded("secure-conversation-Basic256-symmetric-bootstrap");
     let backend = Backend::echo().await;
+    let closed = folder.config(&service_file(&backend, &policy));
+    let told = "(serves nobody: its clients are anonymous)";
+    assert!(closed.to_string().contains(told), "{closed}");
+    let warnings = closed.warnings();
+    let warning = warnings.iter().find(|one| one.name == "serves-nobody");
+    let problem = &warning.expect("a warning").problem;
+    assert_eq!(
+        problem.message,
+        "route /echo serves nobody: its clients are anonymous"
+    );
+    let hint = problem.hint.as_deref().expect("a hint");
+    assert!(
+        hint.contains("conversations = { anonymous = true }"),
+        "{hint}"
+    );
     let (service, client) = both(&folder, &backend, &policy).await;
     let answer = call(&client).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
@@ -159,7 +174,9 @@ async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_
         "security = { ",
         "security = { conversations = { anonymous = true }, ",
     );
-    service.reload(folder.config(&open_to_all));
+    let open = folder.config(&open_to_all);
+    assert!(!open.to_string().contains("serves nobody"), "{open}");
+    service.reload(open);
     // The client asks again a moment after it was refused.
     soon("a conversation", async {
         while call(&client).await.status != StatusCode::OK {

@@ -235,6 +235,14 @@ impl<P: Directions> Endpoint<P> {
         self.http_basic.as_ref()?.authorization()
     }
 
+    /// Whether the messages that begin its conversations show nobody, and nobody unknown may begin
+    /// one: then each of them is refused.
+    pub fn begins_for_nobody(&self) -> bool {
+        let anonymous = self.conversations.as_ref().is_some_and(|it| it.anonymous);
+        let begun = self.conversation.as_ref();
+        !anonymous && begun.is_some_and(|it| it.bootstrap_inbound.policy().shows_nobody())
+    }
+
     /// Whether its policy wants clients to show a certificate while the connection is made
     /// (`sp:RequireClientCertificate`).
     pub fn needs_client_certificate(&self) -> bool {

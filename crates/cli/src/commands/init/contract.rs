@@ -339,6 +339,11 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
             || agreement.http_basic.is_some();
         uses.requests_named |= request.names_certificates();
         uses.answers_named |= response.names_certificates();
+        if let Some(bootstrap) = &agreement.conversation
+            && let Some(bootstrap) = &bootstrap.bootstrap
+        {
+            uses.anonymous |= bootstrap.request.shows_nobody();
+        }
         if let Some(transport) = agreement.transport {
             uses.tls = true;
             uses.tls_client |= transport.client_certificate;

@@ -29,6 +29,11 @@ pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> Stri
             "\nThe policy demands tokens that somebody else makes. Fill in what both gateway files mark with FILL IN.\n",
         );
     }
+    if plan.uses.anonymous {
+        text.push_str(
+            "\nThe policy lets nobody be known who begins a conversation, so every call is refused. gateway.toml says with FILL IN how anybody may call.\n",
+        );
+    }
     text.push_str("\nNext, in that folder, each server in a terminal of its own:\n\n");
     if !here {
         let _ = writeln!(text, "  cd {}", word(&folder.to_string_lossy()));

@@ -306,9 +306,17 @@ fn security(party: Party, plan: &Plan) -> String {
                 format!(", policy_subject = {{ port = {} }}", quoted(port))
             });
             let suites = "# sha256_suites = \"sha256\" is for partners who read the ...Sha256 suites with SHA-256 signatures, as WCF does.";
+            let anonymous = match party {
+                Party::Service if plan.uses.anonymous => format!(
+                    "\n# FILL IN: the policy lets nobody be known who begins a conversation, and every call is refused. Where anybody may call,\n\
+                     # put this line in the place of the one above:\n\
+                     # security = {{ policy = \"{wsdl}\"{port}, conversations = {{ anonymous = true }} }}"
+                ),
+                _ => String::new(),
+            };
             return format!(
                 "# What is done to messages, the same on both sides: docs/configure-from-a-wsdl.md.\n{suites}\n\
-                 security = {{ policy = \"{wsdl}\"{port} }}"
+                 security = {{ policy = \"{wsdl}\"{port} }}{anonymous}"
             );
         }
     };

@@ -21,6 +21,8 @@ pub(super) struct Uses {
     pub(super) requests_named: bool,
     /// Answers name the certificate that signs them, and do not show it.
     pub(super) answers_named: bool,
+    /// Nothing shows who begins a conversation.
+    pub(super) anonymous: bool,
     /// Requests name a user with a password.
     pub(super) users: bool,
     /// The connection to the service is TLS.
@@ -46,6 +48,7 @@ impl Uses {
             answers_unknown: encrypts && !signs,
             requests_named: false,
             answers_named: false,
+            anonymous: false,
             users,
             tls: users,
             tls_client: false,
