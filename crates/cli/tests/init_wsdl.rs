@@ -147,6 +147,10 @@ fn tokens_of_others() -> Vec<(&'static str, String)> {
     let issued_key = issued("PublicKey");
     let issued_key = format!("<sp:InitiatorToken>{issued_key}</sp:InitiatorToken>");
     let vouched = format!("<sp:SignedSupportingTokens>{saml}</sp:SignedSupportingTokens>");
+    let issued_beside = issued("Bearer");
+    let issued_beside =
+        format!("<sp:SignedSupportingTokens>{issued_beside}</sp:SignedSupportingTokens>");
+    let certified = certificate("InitiatorToken", "AlwaysToRecipient");
     vec![
         ("holder", asymmetric(&holder, "")),
         (
@@ -157,6 +161,11 @@ fn tokens_of_others() -> Vec<(&'static str, String)> {
             ),
         ),
         ("bearer", transport(&saml)),
+        (
+            "bearer-alone",
+            format!("<wsp:Policy><sp:SupportingTokens>{saml}</sp:SupportingTokens></wsp:Policy>"),
+        ),
+        ("issued-beside", asymmetric(&certified, &issued_beside)),
         ("issued", transport(&issued("Bearer"))),
         ("issued-key", asymmetric(&issued_key, "")),
         ("proof", symmetric(&issued("SymmetricKey"))),
@@ -242,6 +251,22 @@ fn conversations_that_nobody_is_shown_to_begin_are_told_and_open_by_one_line() {
     folder.write("open/gateway.toml", opened);
     assert!(!check().contains("serves nobody"), "{}", check());
     runs(&folder, "open", client_port);
+}
+
+/// No place is told in a file that is not there.
+#[test]
+fn a_policy_whose_files_could_not_be_used_is_told_by_its_own_place() {
+    let folder = Folder::new();
+    let basic = format!(
+        "<wsp:Policy><sp:TransportBinding><wsp:Policy><sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy><sp:HttpBasicAuthentication/></wsp:Policy>\
+         </sp:HttpsToken></wsp:Policy></sp:TransportToken>{}</wsp:Policy></sp:TransportBinding></wsp:Policy>",
+        suite("Basic256")
+    );
+    folder.write("books.wsdl", books("http://127.0.0.1:1/books", &basic));
+    let expected = "books.wsdl: nothing is written, as gateway.toml would have this problem: \
+                    `sp:HttpBasicAuthentication` demands a user of HTTP of requests, which is not checked here (at line 1 column ";
+    folder.run("init x --wsdl books.wsdl").fails(expected);
+    assert!(!folder.path("x").exists());
 }
 
 /// A policy whose conversations begin by this one.

@@ -36,12 +36,12 @@ impl Compiler<'_> {
         let bootstraps = conversations().filter_map(|it| it.bootstrap.as_deref());
         let all = exchanges.iter().chain(bootstraps);
         let mut demands = all.filter_map(|it| it.http_basic.as_ref());
-        let (assertion, _) = demands.next()?;
+        let (assertion, there) = demands.next()?;
         if !matches!(role, Role::Client | Role::Secure) {
             self.report_with_hint(
                 place,
                 format!(
-                    "`{assertion}` demands a user of HTTP of requests, which is not checked here"
+                    "`{assertion}` demands a user of HTTP of requests, which is not checked here (at {there})"
                 ),
                 "have a proxy in front check it, and take the assertion out of the policy",
             );
@@ -53,7 +53,7 @@ impl Compiler<'_> {
             if conversations().next().is_some() {
                 self.report_with_hint(
                     place,
-                    format!("`{assertion}` demands a user of HTTP, also of the messages that begin conversations, which are our own"),
+                    format!("`{assertion}` demands a user of HTTP, also of the messages that begin conversations, which are our own (at {there})"),
                     "name it: users = [{ name = \"…\", password_env = \"…\" }]",
                 );
                 return None;

@@ -13,7 +13,7 @@ use soapstone::policy::{
     CompileOptions, ExchangePolicies, ExchangePolicy, PolicyDocument, PolicyLimits, SampleCall,
     SampleCalls, Selection,
 };
-use soapstone::wss::{KeyBinding, Policy, SoapVersion};
+use soapstone::wss::{AssertionProtection, KeyBinding, Policy, SoapVersion};
 use soapstone_gateway::{NotABackend, Unfetched, backend_url, fetch_document};
 use tokio::runtime::Runtime;
 
@@ -339,6 +339,10 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
             || agreement.http_basic.is_some();
         uses.requests_named |= request.names_certificates();
         uses.answers_named |= response.names_certificates();
+        // Nothing but the connection hides some assertions, and the user of HTTP.
+        let assertion = request.assertion();
+        uses.tls |= agreement.http_basic.is_some()
+            || assertion.is_some_and(|it| it.protection == AssertionProtection::Connection);
         if let Some(bootstrap) = &agreement.conversation
             && let Some(bootstrap) = &bootstrap.bootstrap
         {

@@ -4,7 +4,7 @@
 //! The rule kept here: the files can be read as they stand, and each name in them that only the
 //! parties know has a comment.
 
-use soapstone::policy::ExchangePolicy;
+use soapstone::policy::{ExchangePolicy, IssuedKey};
 use soapstone::wss::{ConfirmationMethod, KerberosForm, KeyBinding, SamlVersion};
 
 /// The certificate and key that stand in for the issuer's.
@@ -67,6 +67,13 @@ impl Foreign {
         let is_symmetric = request.uses_proof_key();
         let confirmation = match *assertion.methods.as_slice() {
             [ConfirmationMethod::HolderOfKey] => ConfirmationMethod::HolderOfKey,
+            // The key of what is asked for decides, whatever else signs.
+            _ if agreement.issued.is_some() && !is_symmetric => {
+                match agreement.issued.as_ref().and_then(|it| it.key_type) {
+                    Some(IssuedKey::PublicKey) => ConfirmationMethod::HolderOfKey,
+                    _ => ConfirmationMethod::Bearer,
+                }
+            }
             // Whoever signs the message speaks for the user; over TLS nobody signs.
             _ if request.signs_with() == Some(KeyBinding::Certificate) => {
                 ConfirmationMethod::SenderVouches

@@ -463,7 +463,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let staging = Staging::begin(&arguments.folder, &names)?;
     let brought = keys::write(staging.folder(), &plan)?;
     write_files(staging.folder(), &plan, brought.as_deref())?;
-    check(staging.folder(), &plan)?;
+    check(staging.folder(), &plan, arguments.wsdl.as_deref())?;
     staging.place(&names)?;
     files::print(report::text(&arguments.folder, &plan, &files))
 }
@@ -498,16 +498,34 @@ fn write_files(folder: &Path, plan: &Plan, brought: Option<&str>) -> Result<(), 
 }
 
 /// Reads what was written, as the commands will that it is for.
-fn check(folder: &Path, plan: &Plan) -> Result<(), Failure> {
+fn check(folder: &Path, plan: &Plan, wsdl: Option<&str>) -> Result<(), Failure> {
     let environment = |_: &str| None;
     for name in ["gateway.toml", "client-gateway.toml"] {
-        soapstone_gateway::Config::load(&folder.join(name), &environment).map_err(by_name)?;
+        let read = soapstone_gateway::Config::load(&folder.join(name), &environment);
+        read.map_err(|problems| match (wsdl, plan.policy()) {
+            (Some(wsdl), Some(_)) => unusable(wsdl, name, problems),
+            _ => by_name(problems).into(),
+        })?;
     }
     if plan.has_single_messages() {
         Securer::from_file(&folder.join("client.toml"), &environment).map_err(by_name)?;
         Opener::from_file(&folder.join("answers.toml"), &environment).map_err(by_name)?;
     }
     Ok(())
+}
+
+/// That a policy gives a file that cannot be used. The file is never written: its places say
+/// nothing, and the problem has that of the WSDL where there is one.
+fn unusable(wsdl: &str, name: &str, problems: Problems) -> Failure {
+    let told: Vec<&str> = problems.0.iter().map(|it| it.message.as_str()).collect();
+    let failure = Failure::new(format_args!(
+        "{wsdl}: nothing is written, as {name} would have this problem: {}",
+        told.join("; ")
+    ));
+    match problems.0.into_iter().find_map(|problem| problem.hint) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }
 
 /// Problems of files that have not come to their places.
