@@ -84,6 +84,9 @@ pub struct Receipt {
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
     /// Values of its signatures, which the answer may have to confirm.
     pub signature_values: Vec<Vec<u8>>,
+    /// Of a message that was secured: whether its signature covers the key of short cipher text,
+    /// which some receivers refuse.
+    pub signs_session_key: bool,
     /// The user whose password its keys were derived from. The keys of the answer are derived
     /// from the same one.
     pub user: Option<Arc<User>>,

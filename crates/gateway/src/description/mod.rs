@@ -44,7 +44,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             SoapVersion::V11,
             cause,
             given_id.as_ref(),
-            &Failure { reason, detail },
+            &Failure::new(reason, detail),
         )
     };
     let mut reservation = exchange.reserve();
@@ -182,10 +182,10 @@ async fn collected(
 const NO_ROOM: &str = "too many messages are in hand";
 
 fn no_description(status: StatusCode) -> Failure {
-    Failure {
-        reason: "backend-status",
-        detail: format!("the backend answered {status}, which comes with no description"),
-    }
+    Failure::new(
+        "backend-status",
+        format!("the backend answered {status}, which comes with no description"),
+    )
 }
 
 const XML_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/xml; charset=utf-8");

@@ -50,10 +50,7 @@ impl Uncarried {
         match self {
             Self::Backend(error) => backend_failure(exchange, version, error, given_id),
             Self::Refused(refusal) => {
-                let failure = Failure {
-                    reason: refusal.name(),
-                    detail: refusal.to_string(),
-                };
+                let failure = Failure::new(refusal.name(), refusal.to_string());
                 fail(exchange, version, cause_of(*refusal), given_id, &failure)
             }
         }

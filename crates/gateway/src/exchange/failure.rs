@@ -24,10 +24,7 @@ pub(crate) fn too_many(
     reason: &'static str,
     wait: Duration,
 ) -> Response<Reply> {
-    let failure = Failure {
-        reason,
-        detail: format!("the next request may come in {wait:?}"),
-    };
+    let failure = Failure::new(reason, format!("the next request may come in {wait:?}"));
     let version = spoken(headers);
     let given_id = headers.get(X_REQUEST_ID);
     let response = fail(exchange, version, Cause::TooMany, given_id, &failure);
@@ -61,18 +58,12 @@ pub(crate) fn backend_failure(
         version,
         cause,
         given_id,
-        &Failure {
-            reason,
-            detail: error.to_string(),
-        },
+        &Failure::new(reason, error.to_string()),
     )
 }
 
 pub(crate) fn too_large(limit: u64) -> Failure {
-    Failure {
-        reason: "too-large",
-        detail: format!("the body has more than {limit} bytes"),
-    }
+    Failure::new("too-large", format!("the body has more than {limit} bytes"))
 }
 
 /// Counts and logs a failure, and answers with its fault.
@@ -95,6 +86,7 @@ pub(crate) fn fail(
         peer = %exchange.connection.peer,
         reason = failure.reason,
         detail = Beginning(&failure.detail).to_string(),
+        hint = failure.hint,
         fault = cause.code(),
         "request failed"
     );

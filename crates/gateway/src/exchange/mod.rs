@@ -132,10 +132,7 @@ fn of_another_connection(
         spoken(request.headers()),
         cause,
         request.headers().get(X_REQUEST_ID),
-        &Failure {
-            reason,
-            detail: detail.to_owned(),
-        },
+        &Failure::new(reason, detail.to_owned()),
     )
 }
 

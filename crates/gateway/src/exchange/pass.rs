@@ -67,10 +67,10 @@ pub(super) async fn serve(
         Ok(response) => {
             metrics.backend(exchange.started.elapsed());
             if response.body().size_hint().lower() > limit {
-                let failure = Failure {
-                    reason: "backend-broken",
-                    detail: format!("the response has more than {limit} bytes"),
-                };
+                let failure = Failure::new(
+                    "backend-broken",
+                    format!("the response has more than {limit} bytes"),
+                );
                 return fail(
                     exchange,
                     version,

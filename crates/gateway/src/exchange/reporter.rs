@@ -12,7 +12,7 @@ use soapstone_broker::Excess;
 
 use super::context::Exchange;
 use super::failure::{fail, retry_after};
-use super::steps::EndpointError;
+use super::steps::{EndpointError, PeerFault};
 use super::token_done::tell_done;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
@@ -347,13 +347,17 @@ impl<'c> Reporter<'c> {
                 peer_fault: None,
             } => self.refuse(version, direction, &rejected, Cause::BadGateway),
             EndpointError::Refused {
-                peer_fault: Some((fault, told)),
+                peer_fault: Some(PeerFault { fault, told, hint }),
                 ..
             } => {
                 let text = fault.text();
                 let detail =
                     format!("the backend refused the request with the unsecured fault {text}");
-                let mut response = self.fail(version, Cause::BadGateway, "backend-refused", detail);
+                let failure = Failure {
+                    hint,
+                    ..Failure::new("backend-refused", detail)
+                };
+                let mut response = self.fail_with(version, Cause::BadGateway, &failure);
                 *response.body_mut() = crate::wire::fault::body(
                     version,
                     Cause::BadGateway,
@@ -387,14 +391,16 @@ impl<'c> Reporter<'c> {
         }
     }
 
-    /// Tells operators of a fault that nobody secured and that is passed on.
-    pub(super) fn passed_fault(&self, text: &str) {
+    /// Tells operators of a fault that nobody secured and that is passed on, and what its sender
+    /// may refuse of the request.
+    pub(super) fn passed_fault(&self, text: &str, hint: Option<&str>) {
         tracing::warn!(
             route = self.exchange.route.name,
             request = self.id.to_str().unwrap_or_default(),
             trace = self.exchange.trace,
             peer = %self.exchange.connection.peer,
             detail = %Beginning(text),
+            hint,
             "an unsecured fault is passed on"
         );
     }
@@ -442,7 +448,7 @@ impl<'c> Reporter<'c> {
         reason: &'static str,
         detail: String,
     ) -> Response<Reply> {
-        self.fail_with(version, cause, &Failure { reason, detail })
+        self.fail_with(version, cause, &Failure::new(reason, detail))
     }
 
     /// The same, for a failure that somebody else put into words.

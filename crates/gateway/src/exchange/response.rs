@@ -18,7 +18,7 @@ use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::Receipts;
 use super::send::Arrival;
-use super::steps::{EndpointError, is_unproven, open, pass_answer, secure_answer};
+use super::steps::{EndpointError, PeerFault, is_unproven, open, pass_answer, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
 use crate::config::direction::Direction;
 use crate::observe::metrics::{Flow, Unsecured};
@@ -210,6 +210,10 @@ async fn rewritten(
             .max(inbound.as_deref().map_or(WorkClass::Inline, securing))
             .max(passing.unwrap_or(WorkClass::Inline))
     };
+    let hint = receipts
+        .outbound
+        .signs_session_key
+        .then_some(SIGNED_SESSION_KEY);
     let observed = Arc::clone(&reporter.observed);
     let asks = |endpoint: &&Arc<InboundEndpoint>| endpoint.endpoint.reader_of_answers().is_some();
     let asked = outbound
@@ -235,7 +239,9 @@ async fn rewritten(
                     unproven = Some(answer.evidence.unproven);
                     octets = answer.bytes;
                 }
-                Err(error) => octets = passed_fault(error, kept, told, &observed, &desk)?.octets,
+                Err(error) => {
+                    octets = passed_fault(error, kept, told, None, &observed, &desk)?.octets
+                }
             }
         }
         if let Some(endpoint) = &outbound {
@@ -251,7 +257,7 @@ async fn rewritten(
             let opened = open(endpoint, message, request, &observed, &desk).await;
             let admitted = match opened {
                 Ok(opened) => admitted(endpoint, opened, suspect.as_ref(), &observed, &desk)?,
-                Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
+                Err(error) => passed_fault(error, kept, told, hint, &observed, &desk)?,
             };
             parts = admitted.parts;
             // A fault in the place of a refused answer is no package any more.
@@ -293,7 +299,7 @@ async fn rewritten(
         reporter.note_answer(evidence);
     }
     if let Some(text) = passed {
-        reporter.passed_fault(&text);
+        reporter.passed_fault(&text, hint);
     }
     Ok(rewritten)
 }
@@ -367,12 +373,17 @@ fn unsecured_text(
     text.map(|fault| fault.text())
 }
 
+/// What a peer may refuse of a request that has short cipher text.
+const SIGNED_SESSION_KEY: &str = "the request's signature covers the `xenc:EncryptedKey`, as its cipher text is short; some peers, Metro among them, refuse \
+     that: take `sign-encrypt`; `encryption = { sign_session_key = false }` takes the risk";
+
 /// The unsecured fault in the place of an answer that was refused, where the operator has it passed
 /// on; or else why the answer was refused, with what the fault says.
 fn passed_fault(
     error: EndpointError,
     kept: Option<Vec<u8>>,
     told: UnsecuredFaults,
+    hint: Option<&'static str>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Admitted, EndpointError> {
@@ -406,7 +417,7 @@ fn passed_fault(
         fault => Err(EndpointError::Refused {
             direction,
             rejected,
-            peer_fault: fault.map(|fault| (fault, told)),
+            peer_fault: fault.map(|fault| PeerFault { fault, told, hint }),
         }),
     }
 }

@@ -30,14 +30,23 @@ use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
 
+/// A fault that nobody secured, in the place of an answer.
+pub(crate) struct PeerFault {
+    pub(crate) fault: Box<UnsecuredFault>,
+    /// How much of it the client is told.
+    pub(crate) told: UnsecuredFaults,
+    /// What the peer may refuse of the request.
+    pub(crate) hint: Option<&'static str>,
+}
+
 /// Why work on a message came to nothing.
 pub(crate) enum EndpointError {
     /// An endpoint refuses a message that came from outside.
     Refused {
         direction: Direction,
         rejected: Rejected,
-        /// The fault that the message is, if it is one, and how much of it the client is told.
-        peer_fault: Option<(Box<UnsecuredFault>, UnsecuredFaults)>,
+        /// The fault that the message is, if it is one.
+        peer_fault: Option<PeerFault>,
     },
     /// An endpoint cannot secure a message.
     Unsecurable {

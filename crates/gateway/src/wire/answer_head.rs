@@ -49,10 +49,10 @@ pub(crate) fn unfit(status: StatusCode) -> Option<Failure> {
         ),
         _ => ("backend-status", "comes with no answer of SOAP"),
     };
-    Some(Failure {
+    Some(Failure::new(
         reason,
-        detail: format!("the backend answered {status}, which {what}"),
-    })
+        format!("the backend answered {status}, which {what}"),
+    ))
 }
 
 /// The answer to a client that has a message. The caller puts in what is its own.

@@ -23,6 +23,19 @@ pub(crate) struct Failure {
     pub(crate) reason: &'static str,
     /// What happened.
     pub(crate) detail: String,
+    /// What the operator might look at first.
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl Failure {
+    /// One that says everything by itself.
+    pub(crate) fn new(reason: &'static str, detail: String) -> Self {
+        Self {
+            reason,
+            detail,
+            hint: None,
+        }
+    }
 }
 
 /// What a fault says.

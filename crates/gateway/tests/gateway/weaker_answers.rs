@@ -114,6 +114,48 @@ async fn an_operator_reads_what_an_unsecured_fault_says() {
     }
 }
 
+/// Metro refuses a signature over the session key.
+#[tokio::test]
+async fn an_operator_is_told_that_the_peer_may_refuse_a_signed_session_key() {
+    let folder = Folder::with_keys();
+    let fault = ENVELOPE.replace(HELLO, FAULT);
+    let backend = service(StatusCode::INTERNAL_SERVER_ERROR, &fault, "text/xml").await;
+    let long = ENVELOPE.replace("hello", &"hello ".repeat(20));
+    let short = ENVELOPE.to_owned();
+    for (security, request, times) in [
+        ("\"encrypt-sign\"", &short, 1),
+        ("\"encrypt-sign\"", &long, 0),
+        ("\"sign-encrypt\"", &short, 0),
+        (
+            "\"encrypt-sign\", encryption = { sign_session_key = false }",
+            &short,
+            0,
+        ),
+    ] {
+        for told in ["code", "all"] {
+            let (log, _listening) = Said::listen();
+            let text = format!(
+                "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{TABLES}\
+                 answers = {{ unsecured_faults = \"{told}\", without_tls = true }}\n\
+                 security = {{ mechanism = {security}, suite = \"Basic256\" }}\n",
+                backend.address
+            );
+            let gateway = folder.gateway(&text).await;
+            let answer = send(
+                gateway.address(),
+                post_as("/echo", "text/xml", request.clone()),
+            )
+            .await;
+            assert_ne!(answer.status, StatusCode::OK);
+            assert_eq!(
+                log.times("`encryption = { sign_session_key = false }`"),
+                times,
+                "{told}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_client_is_told_as_much_of_an_unsecured_fault_as_the_operator_chose() {
     let folder = Folder::with_keys();

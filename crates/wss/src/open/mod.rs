@@ -304,6 +304,7 @@ impl Opening<'_> {
                 .map(|session| (session.sha1, session.key))
                 .collect(),
             signature_values,
+            signs_session_key: false,
             user: self.keyring.user.take(),
             context: self.keyring.context.take(),
             kerberos,

@@ -106,6 +106,7 @@ impl<'p> Securing<'p> {
 
     /// What the answer needs; the memory goes back.
     pub(super) fn finish(mut self, buffers: &mut Buffers) -> Receipt {
+        self.receipt.signs_session_key = self.signs_keys();
         self.changes.edits.recycle(buffers);
         self.observer.ended(Operation::Other);
         self.receipt
