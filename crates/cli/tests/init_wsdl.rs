@@ -269,6 +269,38 @@ fn a_policy_whose_files_could_not_be_used_is_told_by_its_own_place() {
     assert!(!folder.path("x").exists());
 }
 
+/// CXF, Metro and WSS4J sign no key of short cipher text.
+#[test]
+fn files_for_encryption_before_signing_name_the_settings_of_short_cipher_text() {
+    let folder = Folder::new();
+    let gcm = "<sp:AlgorithmSuite><wsp:Policy><c:Basic256GCM xmlns:c='http://cxf.apache.org/custom/security-policy'/></wsp:Policy></sp:AlgorithmSuite>";
+    let before = "<sp:EncryptBeforeSigning/>";
+    for (name, suite, order, times) in [
+        ("before", suite("Basic256"), before, 1),
+        ("after", suite("Basic256"), "", 0),
+        ("gcm", gcm.to_owned(), before, 0),
+    ] {
+        let policy = format!(
+            "<wsp:Policy><sp:AsymmetricBinding><wsp:Policy>{}{}{suite}<sp:IncludeTimestamp/>{order}</wsp:Policy></sp:AsymmetricBinding>{PARTS}</wsp:Policy>",
+            certificate("InitiatorToken", "AlwaysToRecipient"),
+            certificate("RecipientToken", "Never"),
+        );
+        folder.write("books.wsdl", books("http://127.0.0.1:1/books", &policy));
+        let (_, places) = places();
+        folder
+            .run(&format!("init {name} --wsdl books.wsdl {places}"))
+            .succeeds();
+        for file in ["gateway.toml", "client-gateway.toml"] {
+            let words = format!("gateway --config {name}/{file} --check");
+            folder.run(&words).succeeds();
+            let text = folder.read(&format!("{name}/{file}"));
+            for setting in ["allow_short_cipher_text = true", "sign_session_key = false"] {
+                assert_eq!(text.matches(setting).count(), times, "{name}: {text}");
+            }
+        }
+    }
+}
+
 /// A policy whose conversations begin by this one.
 fn conversing(bootstrap: &str) -> String {
     let (begin, end) = ("<wsp:Policy>", "</wsp:Policy>");

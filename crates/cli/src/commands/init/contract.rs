@@ -289,6 +289,7 @@ fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
             request, response, ..
         } = agreement;
         for policy in [request, response] {
+            uses.binds_keys |= policy.lets_choose_keys();
             if policy.uses(KeyBinding::Shared) {
                 return Err("its policy demands a key that both sides share, which only the parties can provide".to_owned());
             }

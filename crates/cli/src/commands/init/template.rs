@@ -296,6 +296,12 @@ fn tables(party: Party, plan: &Plan) -> String {
     lines.join("\n")
 }
 
+/// What operators have to know of encryption before signing.
+const SHORT_CIPHER_TEXT: &str = "\
+    # Short messages have the key of their cipher text signed, or are refused. Partners with CXF, Metro or WSS4J do not sign it:\n\
+    # allow_short_cipher_text = true takes their messages. Those with Metro refuse ours as well, unless it is not signed:\n\
+    # encryption = { sign_session_key = false }. Both are risks: docs/weak-algorithms.md, \"Short cipher text\".\n";
+
 /// What is done to messages.
 fn security(party: Party, plan: &Plan) -> String {
     let (mechanism, suite) = match &plan.protection {
@@ -314,8 +320,12 @@ fn security(party: Party, plan: &Plan) -> String {
                 ),
                 _ => String::new(),
             };
+            let keys = match plan.uses.binds_keys {
+                true => SHORT_CIPHER_TEXT,
+                false => "",
+            };
             return format!(
-                "# What is done to messages, the same on both sides: docs/configure-from-a-wsdl.md.\n{suites}\n\
+                "# What is done to messages, the same on both sides: docs/configure-from-a-wsdl.md.\n{suites}\n{keys}\
                  security = {{ policy = \"{wsdl}\"{port} }}{anonymous}"
             );
         }

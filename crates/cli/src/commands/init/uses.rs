@@ -31,6 +31,8 @@ pub(super) struct Uses {
     pub(super) tls_client: bool,
     /// Messages belong to conversations.
     pub(super) converses: bool,
+    /// Short cipher text is refused whose key is not signed.
+    pub(super) binds_keys: bool,
     /// A token that neither side makes.
     pub(super) foreign: Option<Foreign>,
 }
@@ -53,6 +55,8 @@ impl Uses {
             tls: users,
             tls_client: false,
             converses: mechanism == Mechanism::SecureConversation,
+            // Both sides are ours, which agree on it.
+            binds_keys: false,
             foreign: None,
         }
     }
