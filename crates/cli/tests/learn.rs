@@ -91,6 +91,30 @@ fn a_file_that_opens_no_sample_is_told_with_its_reason() {
     assert_eq!(told.text(), "");
 }
 
+/// The file is strict, and its partner is not.
+#[test]
+fn a_file_that_opens_no_sample_is_told_with_the_setting_that_would() {
+    let folder = folder("encrypt-sign");
+    let unsigned = format!("{SUITE}\nencryption = {{ sign_session_key = false }}");
+    Endpoint::client("encrypt-sign", &unsigned).write(&folder, "client.toml");
+    let short = format!(
+        "<soap:Envelope xmlns:soap=\"{SOAP11}\"><soap:Body><a/></soap:Body></soap:Envelope>"
+    );
+    folder.write("plain.xml", short);
+    folder
+        .run("secure --config client.toml plain.xml -o short.xml")
+        .succeeds();
+    let told = folder
+        .run("learn --keys server.toml --check short.xml")
+        .refuses_somehow();
+    for part in [
+        "does not open the samples: short-cipher-text",
+        "`allow_short_cipher_text = true`",
+    ] {
+        assert!(told.err.contains(part), "{}", told.err);
+    }
+}
+
 #[test]
 fn the_samples_are_tried_at_the_moment_that_is_named() {
     let folder = folder("sign");

@@ -177,7 +177,11 @@ pub(crate) fn refine(
                 if matches!(rejected.cause(), Rejected::WrongOrder { .. }) {
                     draft.signs_first = !draft.signs_first;
                 }
-                refused = Some(format!("{}: {rejected}", rejected.cause().name()));
+                let why = format!("{}: {rejected}", rejected.cause().name());
+                refused = Some(match rejected.hint() {
+                    Some(hint) => format!("{why}; {hint}"),
+                    None => why,
+                });
             }
         }
         if draft.text(Side::Receiver, Some(keys), at) == before {
