@@ -139,6 +139,11 @@ def _asymmetric():
     yield Cell("asymmetric encrypt", asymmetric("Basic256", timestamp=False) + wss10(), parts("EncryptedParts"))
     for name, options in OPTIONS:
         yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
+    # Metro enciphers Body and signature with a key each, and we decipher CBC with one.
+    options = "".join(option for _, option in OPTIONS)
+    both_encrypted = asymmetric("Basic256", options=options) + wss10()
+    limits = {"refused": "too-many", "unproven": "too-many"}
+    yield Cell("asymmetric encrypt-sign, encrypted signature", both_encrypted, both(), **limits)
     # Our answers only name their certificate, and cover it through that name, which Metro does
     # not follow.
     protected = asymmetric("Basic256", options="<sp:ProtectTokens/>") + wss10()

@@ -211,6 +211,12 @@ def limits():
     yield "Kerberos on TLS", {"security": "transport-kerberos"}, not_implemented
 
 
+# Mono's service deciphers what it gets before it verifies the signature, which is then over another
+# text, whatever is signed.
+OTHER_ORDER = Cell(
+    "asymmetric encrypt-sign", {"security": "asymmetric", "suite": "Basic256Sha256", "order": "encrypt-sign"},
+    _by_thumbprint("Basic256Sha256", "<sp:EncryptBeforeSigning/>"), both(), ours={"sha256_suites": "sha256"},
+)  # fmt: skip
 # A refusal alone demands it.
 TRIPLE = Cell("symmetric TripleDes", {}, _symmetric_policy("TripleDes", False), both(), draft=True, anonymous=True)
 
@@ -337,6 +343,10 @@ def run(report, soapstone, keys, folder):
         for name in ("asymmetric Basic256Sha256", "asymmetric derived keys Basic256Sha256", "symmetric derived keys Basic256"):
             cell = known[name]
             report.check("wcf", f"{cell.name}, altered", "soapstone -> wcf", lambda: _altered(peer, cell))
+        peer.serve(OTHER_ORDER)
+        for name, body in (("a short Body", "<a/>"), ("a long Body", REQUESTS["echo"])):
+            name = f"Mono does not understand: {OTHER_ORDER.name}, {name}"
+            report.check("wcf", name, "soapstone -> wcf", lambda: _unverified(peer, OTHER_ORDER, body))
 
 
 def itself(peer, cell):
@@ -400,16 +410,32 @@ def _misunderstood(ours, cell):
         raise Failure(f"expected {cell.misunderstood}, found {said}")
 
 
-def _altered(peer, cell):
-    """Mono's service accepts a message of ours, and refuses it when a signed header has changed."""
+def _secured(peer, cell, body):
+    """A message of ours for Mono's service, with the headers that it wants."""
     config = peer.folder / f"{cell.path}.client.toml"
     config.write_text(peer.endpoint(cell, "outbound").inline(), encoding="utf-8")
     plain, secured = peer.folder / "plain.xml", peer.folder / f"{cell.path}.secured.xml"
     blocks = (("Action", ACTION), ("MessageID", "urn:uuid:1"), ("To", peer.at(cell.path)))
     headers = "".join(f'<a:{name} xmlns:a="{ADDRESSING}">{value}</a:{name}>' for name, value in blocks)
-    plain.write_bytes(enveloped(REQUESTS["echo"], envelopes.SOAP12, headers))
+    plain.write_bytes(enveloped(body, envelopes.SOAP12, headers))
     must(peer.soapstone, "secure", "--config", config, plain, "-o", secured)
-    message = secured.read_bytes()
+    return secured.read_bytes()
+
+
+def _unverified(peer, cell, body):
+    """Mono's service refuses a message of ours. Where it does not any more, the cell is to be one."""
+    try:
+        cxf.post(peer.at(cell.path), _secured(peer, cell, body))
+    except Failure as failure:
+        if "Message signature is invalid" not in str(failure):
+            raise
+    else:
+        raise Failure("expected Mono to refuse the message")
+
+
+def _altered(peer, cell):
+    """Mono's service accepts a message of ours, and refuses it when a signed header has changed."""
+    message = _secured(peer, cell, REQUESTS["echo"])
     if b"EncryptedData" not in cxf.post(peer.at(cell.path), message):
         raise Failure("expected a secured answer")
     if message.count(b"urn:uuid:1<") != 1:

@@ -22,6 +22,7 @@ OTHER_SUITES = [
 ]  # fmt: skip
 REFERENCES = ["direct", "ski", "thumbprint", "issuer-serial"]
 ADDRESSING = "{http://www.w3.org/2005/08/addressing}To"
+KEY = "{http://www.w3.org/2001/04/xmlenc#}EncryptedKey"
 DSIG_MORE = "http://www.w3.org/2001/04/xmldsig-more#"
 
 
@@ -223,9 +224,11 @@ def run(report, soapstone, keys, folder):
             plain = folder / "short.plain.xml"
             plain.write_bytes(envelopes.holding(content, soap))
             strict, lenient = (Case("encrypt-sign", suite, soap, ours=ours) for ours in ({}, {"allow_short_cipher_text": True}))
+            bound = Case("encrypt-sign", suite, soap, theirs={"signed": f"Body,Timestamp,{KEY}"})
             report.check("wss4j", name, "soapstone -> wss4j", lambda: _to_wss4j(strict, wss4j, soapstone, keys, folder, plain))
             both = (wss4j, soapstone, keys, folder, plain)
-            # WSS4J signs no key.
+            # WSS4J signs no key unless it is told to.
+            report.check("wss4j", f"{name}, its key signed", "wss4j -> soapstone", lambda: _from_wss4j(bound, wss4j, soapstone, keys, folder, plain))
             report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", lambda: _refused(strict, strict, "short-cipher-text", *both))
             report.check("wss4j", f"{name}, allowed", "wss4j -> soapstone", lambda: _from_wss4j(lenient, wss4j, soapstone, keys, folder, plain))
         references.run(report, soapstone, keys, folder, wss4j)

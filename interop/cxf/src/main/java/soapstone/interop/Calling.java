@@ -13,8 +13,10 @@ import javax.xml.namespace.QName;
 import javax.xml.transform.Source;
 import javax.xml.transform.dom.DOMSource;
 
+import jakarta.xml.soap.SOAPMessage;
 import jakarta.xml.ws.Dispatch;
 import jakarta.xml.ws.Service;
+import jakarta.xml.ws.handler.MessageContext;
 
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.endpoint.Client;
@@ -41,13 +43,13 @@ final class Calling {
 
         Map<String, Object> context();
 
-        /** Sends a payload; the octets of the answer's. */
-        byte[] call(Document payload) throws Exception;
+        /** Sends a payload, or a whole envelope; the octets of the answer's. */
+        byte[] call(Document sent) throws Exception;
     }
 
     /**
-     * Sends the content of the plain envelope {@code request} and writes the content of the last answer; what became of
-     * security contexts is given back.
+     * Sends the content of the plain envelope {@code request} and writes the content of the last answer, or does so with whole
+     * envelopes; what became of security contexts is given back.
      */
     static String call(Options options, Path request, Path answer) throws Exception {
         Tls.trust(options);
@@ -63,13 +65,16 @@ final class Calling {
             context.put(SecurityConstants.STS_CLIENT, tokens);
             context.put(SecurityConstants.STS_TOKEN_DO_CANCEL, options.is("cancel"));
             context.put(Message.ENDPOINT_ADDRESS, options.required("address"));
-            Document payload;
+            Document sent;
             try (InputStream envelope = Files.newInputStream(request)) {
-                payload = Forwarding.content(StaxUtils.read(envelope));
+                sent = StaxUtils.read(envelope);
+            }
+            if (!options.is("whole")) {
+                sent = Forwarding.content(sent);
             }
             byte[] content = null;
             for (int calls = Integer.parseInt(options.optional("calls", "1")); calls > 0; calls--) {
-                content = caller.call(payload);
+                content = caller.call(sent);
                 if (options.is("renew")) {
                     expire(client);
                 }
@@ -85,6 +90,9 @@ final class Calling {
         URL wsdl = location(options.required("wsdl"));
         QName service = QName.valueOf(options.required("service"));
         QName port = QName.valueOf(options.required("port"));
+        if (options.is("whole")) {
+            return new Whole(wsdl, service, port, QName.valueOf(options.required("operation")));
+        }
         return options.is("generated") ? new Generated(wsdl, service, port) : new Dispatching(wsdl, service, port);
     }
 
@@ -110,6 +118,33 @@ final class Calling {
         @Override
         public byte[] call(Document payload) throws Exception {
             return Forwarding.write(dispatch.invoke(new DOMSource(payload)));
+        }
+    }
+
+    /** Sends envelopes. An operation is told by name, as nothing in an empty Body tells it. */
+    private static final class Whole implements Caller {
+        private final Dispatch<SOAPMessage> dispatch;
+        private final boolean soap12;
+
+        Whole(URL wsdl, QName service, QName port, QName operation) {
+            dispatch = Service.create(wsdl, service).createDispatch(port, SOAPMessage.class, Service.Mode.MESSAGE);
+            dispatch.getRequestContext().put(MessageContext.WSDL_OPERATION, operation);
+            soap12 = port.getLocalPart().contains("Soap12");
+        }
+
+        @Override
+        public Client client() {
+            return ((DispatchImpl<?>) dispatch).getClient();
+        }
+
+        @Override
+        public Map<String, Object> context() {
+            return dispatch.getRequestContext();
+        }
+
+        @Override
+        public byte[] call(Document envelope) throws Exception {
+            return Enclosing.write(dispatch.invoke(Enclosing.message(new DOMSource(envelope), soap12)));
         }
     }
 

@@ -11,12 +11,12 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * Apache CXF as a peer program: services and clients that take everything from a WSDL with a policy attached.
  *
  * <pre>
- * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name (--backend URL | --payloads FOLDER)
- *       [--controller HOST:PORT] [--record FOLDER] [--lifetime SECONDS] SECURITY
+ * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name
+ *       (--backend URL | --payloads FOLDER | --whole true) [--controller HOST:PORT] [--record FOLDER] [--lifetime SECONDS] SECURITY
  * hop --address URL --next URL --actor URI [--answers-actor URI] SECURITY
  * withdraw --address URL
- * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
- *       [--cancel true] SECURITY REQUEST ANSWER
+ * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--calls N] [--renew true]
+ *       [--cancel true] [--generated true | --whole true --operation {ns}name] SECURITY REQUEST ANSWER
  * measure --address URL --wsdl FILE --service {ns}name --port {ns}name --payloads FOLDER
  *       --operation echo|strings|books|employees|sum|temperature [--count N] [--warm-up SECONDS]
  *       ([--clients N] [--requests N] [--first true] | --per-second N --seconds N) SECURITY
@@ -31,7 +31,8 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * </pre>
  *
  * What is served stays served until it is withdrawn or the program ends. With a backend, it is passed on; with payloads
- * (recorded answers of the sample services), the samples are implemented here.
+ * (recorded answers of the sample services), the samples are implemented here. Whole envelopes are sent as they are in the
+ * file, and answered with the Body that they have.
  */
 public final class CxfPeer {
     private CxfPeer() {

@@ -59,6 +59,9 @@ final class Serving {
     }
 
     private static Object implementation(Options options) throws Exception {
+        if (options.is("whole")) {
+            return new Enclosing();
+        }
         if (options.optional("payloads") == null) {
             return new Forwarding(options.required("backend"));
         }

@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.URL;
@@ -16,6 +17,7 @@ import javax.xml.transform.TransformerFactory;
 import javax.xml.transform.stream.StreamResult;
 import javax.xml.transform.stream.StreamSource;
 
+import jakarta.xml.soap.SOAPMessage;
 import jakarta.xml.ws.BindingProvider;
 import jakarta.xml.ws.Dispatch;
 import jakarta.xml.ws.Service;
@@ -25,7 +27,7 @@ final class Calling {
     private Calling() {
     }
 
-    /** Sends a payload, as often as is said, and writes the payload of the last answer. */
+    /** Sends a payload or an envelope, as often as is said, and writes that of the last answer. */
     static void call(Options options, Path request, Path answer) throws Exception {
         if (options.optional("trust") != null) {
             Tls.trust(options.required("trust"));
@@ -36,20 +38,21 @@ final class Calling {
         thread.setContextClassLoader(new Configuration(Path.of(options.required("configuration")), before));
         try {
             Service service = Service.create(location(options.required("wsdl")), QName.valueOf(options.required("service")));
-            Dispatch<Source> dispatch =
-                service.createDispatch(QName.valueOf(options.required("port")), Source.class, Service.Mode.PAYLOAD);
+            QName port = QName.valueOf(options.required("port"));
+            Caller caller = options.is("whole") ? whole(service, port) : payload(service, port);
+            Dispatch<?> dispatch = caller.dispatch();
             Map<String, Object> context = dispatch.getRequestContext();
             context.put(BindingProvider.ENDPOINT_ADDRESS_PROPERTY, options.required("address"));
             context.put(BindingProvider.SOAPACTION_USE_PROPERTY, true);
             context.put(BindingProvider.SOAPACTION_URI_PROPERTY, options.required("action"));
             try {
+                byte[] octets = Files.readAllBytes(request);
                 int calls = Integer.parseInt(options.optional("calls", "1"));
                 for (int call = 0; call < calls; call++) {
                     if (call > 0) {
                         Thread.sleep(Long.parseLong(options.optional("pause", "0")));
                     }
-                    Source payload = dispatch.invoke(new StreamSource(request.toFile()));
-                    Files.write(answer, write(payload));
+                    Files.write(answer, caller.call().of(new StreamSource(new ByteArrayInputStream(octets))));
                 }
             } finally {
                 // Ends conversations, too.
@@ -58,6 +61,26 @@ final class Calling {
         } finally {
             thread.setContextClassLoader(before);
         }
+    }
+
+    /** What sends a request, and the octets of the answer. */
+    private record Caller(Dispatch<?> dispatch, Call call) {
+    }
+
+    @FunctionalInterface
+    private interface Call {
+        byte[] of(Source request) throws Exception;
+    }
+
+    private static Caller payload(Service service, QName port) {
+        Dispatch<Source> dispatch = service.createDispatch(port, Source.class, Service.Mode.PAYLOAD);
+        return new Caller(dispatch, request -> write(dispatch.invoke(request)));
+    }
+
+    private static Caller whole(Service service, QName port) {
+        Dispatch<SOAPMessage> dispatch = service.createDispatch(port, SOAPMessage.class, Service.Mode.MESSAGE);
+        boolean soap12 = port.getLocalPart().contains("Soap12");
+        return new Caller(dispatch, request -> Enclosing.write(dispatch.invoke(Enclosing.message(request, soap12))));
     }
 
     /** The octets of a payload, without an XML declaration. */

@@ -13,8 +13,10 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  *
  * <pre>
  * serve --address URL --wsdl FILE --service {ns}name --port {ns}name [--record FOLDER] [--tls STORE]
+ *       [--whole true]
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --action URI --configuration FILE
- *       [--calls N] [--pause MILLISECONDS] [--trust STORE] [--assertion FILE [--holder true]] REQUEST ANSWER
+ *       [--calls N] [--pause MILLISECONDS] [--trust STORE] [--assertion FILE [--holder true]]
+ *       [--whole true] REQUEST ANSWER
  * serve … --payloads FOLDER --controller HOST:PORT      the sample service of that name, by generated classes
  * withdraw --address URL
  * weighed --address URL
@@ -28,7 +30,8 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * </pre>
  *
  * The configuration is what a client has as {@code META-INF/wsit-client.xml}; a service has its own in its WSDL. Stores are
- * PKCS#12 with the password {@link Tls#PASSWORD}. What is served stays served until it is withdrawn or the program ends.
+ * PKCS#12 with the password {@link Tls#PASSWORD}. A request is a payload, and so is an answer; whole ones are envelopes, and are
+ * answered with the Body that they have. What is served stays served until it is withdrawn or the program ends.
  */
 public final class MetroPeer {
     private MetroPeer() {

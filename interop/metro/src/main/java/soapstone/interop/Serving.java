@@ -70,6 +70,9 @@ final class Serving {
     }
 
     private static Object implementation(Options options) throws Exception {
+        if (options.is("whole")) {
+            return new Enclosing();
+        }
         if (options.optional("payloads") == null) {
             return new Echoing();
         }
