@@ -346,6 +346,23 @@ fn what_clients_of_sat_write_has_one_reference_and_weak_algorithms_are_warned_of
 }
 
 /// Both have suites of SHA-1, and policies in the place of a mechanism.
+/// Clients of EET in Go have `#X509v3` as the type of the token, and `#X509` in the reference.
+#[test]
+fn a_reference_of_eet_that_names_no_version_is_of_its_token() {
+    let folder = folder();
+    let client: Client = endpoint(&folder, "client", &profile("eet"));
+    let service: Service = endpoint(&folder, "service", &profile("eet"));
+    let plain = with_header(SOAP11, "", HELLO).into_bytes();
+    let request = client.secure(plain).expect("it is secured");
+    let request = String::from_utf8(request.bytes).expect("text");
+    let at = request.find("<wsse:Reference ").expect("a reference");
+    let (token, reference) = request.split_at(at);
+    let untold = reference.replacen("#X509v3\"", "#X509\"", 1);
+    assert_ne!(untold, reference);
+    let request = format!("{token}{untold}").into_bytes();
+    service.receive(request, memory()).expect("it is accepted");
+}
+
 #[test]
 fn endpoints_of_a_profile_with_a_policy_understand_each_other() {
     let folder = folder();

@@ -257,7 +257,8 @@ fn check_type_of_reference(reference: Element<'_>, id: &str) -> Result<(), Rejec
 }
 
 /// Checks that the `ValueType` of a reference, where it has one, is the type of the token (BSP 1.1,
-/// R3058): a receiver that heeds it reads another token than one that heeds the token's own.
+/// R3058): a receiver that heeds it reads another token than one that heeds the token's own. Types
+/// that are read in the same way fit each other.
 fn check_type(reference: Element<'_>, token: Element<'_>) -> Result<(), Rejected> {
     let Some(claimed) = reference.attribute("", "ValueType") else {
         return Ok(());

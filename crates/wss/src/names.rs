@@ -69,11 +69,21 @@ pub(crate) const ENCRYPTED_KEY_TOKEN_OF_WSS4J: &str =
 /// `ValueType` of one X.509 v3 certificate (X.509 Token Profile 1.1.1, 3.1).
 pub const X509_V3: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+/// `ValueType` of a certificate whose version nobody names, as IBM's products and clients of EET
+/// write it. No profile has it.
+pub const X509: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509";
+/// `ValueType` of a certificate that is said to be of version 1. WS-SecurityPolicy 1.3, 5.4.3, has
+/// a demand for it.
+pub const X509_V1: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v1";
 /// `ValueType` of a certification path (X.509 Token Profile 1.1.1, 3.1).
 pub const X509_PKI_PATH_V1: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509PKIPathv1";
 /// `KeyIdentifier/@ValueType` of a subject key identifier (X.509 Token Profile 1.1.1, 3.2.1).
 pub const X509_SKI: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509SubjectKeyIdentifier";
+/// The same, as DataPower writes it.
+pub const X509_V3_SKI: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3SubjectKeyIdentifier";
 /// `Reference/@ValueType` of a `UsernameToken` (UsernameToken Profile 1.1.1, 3.2).
 pub const USERNAME_TOKEN: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#UsernameToken";
 /// `Password/@Type` of a password in the clear (UsernameToken Profile 1.1.1, 3.1).

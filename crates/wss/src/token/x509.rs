@@ -10,7 +10,9 @@ use soapstone_xml::Element;
 use super::kind::{Claim, GivenKey, Kind};
 use crate::attributes::only_attributes;
 use crate::key_locator::KeyLocator;
-use crate::names::{THUMBPRINT_SHA1, WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3};
+use crate::names::{
+    THUMBPRINT_SHA1, WSSE, X509, X509_PKI_PATH_V1, X509_SKI, X509_V1, X509_V3, X509_V3_SKI,
+};
 use crate::rejected::Rejected;
 use crate::values::{octets, only_base64};
 
@@ -18,9 +20,13 @@ use crate::values::{octets, only_base64};
 pub(super) static KIND: Kind = Kind {
     local: "BinarySecurityToken",
     namespaces: &[WSSE],
-    has_type: |token, claimed| token.attribute("", "ValueType").as_deref() == Some(claimed),
+    has_type: |token, claimed| {
+        let own = token.attribute("", "ValueType");
+        own.is_some_and(|own| own == claimed || is_one(&own) && is_one(claimed))
+    },
     identifiers: &[
         (X509_SKI, KeyLocator::SubjectKeyIdentifier),
+        (X509_V3_SKI, KeyLocator::SubjectKeyIdentifier),
         (THUMBPRINT_SHA1, KeyLocator::Thumbprint),
         (X509_V3, KeyLocator::Certificate),
     ],
@@ -29,6 +35,15 @@ pub(super) static KIND: Kind = Kind {
     claims,
     ..Kind::named("X.509")
 };
+
+/// The types of a token with one certificate. They differ in the version that they claim, and DER
+/// says that itself: all of them are read from the same bytes in the same way (X.509 Token Profile
+/// 1.1.1, 3.1). That BSP 1.1 has one of them alone (R3033, R5218) is for its judgement to say.
+const ONE: [&str; 3] = [X509_V3, X509_V1, X509];
+
+fn is_one(value_type: &str) -> bool {
+    ONE.contains(&value_type)
+}
 
 /// Reads the token (X.509 Token Profile 1.1.1, 3.1).
 fn read(token: Element<'_>) -> Result<KeyLocator, Rejected> {
@@ -40,7 +55,7 @@ fn read(token: Element<'_>) -> Result<KeyLocator, Rejected> {
     })?;
     only_base64(token, "token")?;
     match token.attribute("", "ValueType").as_deref() {
-        Some(X509_V3) => octets(token).map(KeyLocator::Certificate),
+        Some(one) if is_one(one) => octets(token).map(KeyLocator::Certificate),
         Some(X509_PKI_PATH_V1) => octets(token).map(KeyLocator::Path),
         other => Err(Rejected::TokenUnsupported {
             found: format!("token type `{}`", other.unwrap_or("without ValueType")),

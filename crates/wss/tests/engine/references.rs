@@ -3,6 +3,7 @@
 
 mod covered;
 mod paths;
+mod spellings;
 
 use std::sync::Arc;
 
