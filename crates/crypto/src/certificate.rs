@@ -242,7 +242,8 @@ impl Certificate {
     }
 
     /// Whether `ds:X509IssuerName` and `ds:X509SerialNumber`, written by anybody, mean this
-    /// certificate.
+    /// certificate. They may mean certificates of two issuers
+    /// ([`is_meant_by`](DistinguishedName::is_meant_by)).
     #[must_use]
     pub fn matches_issuer_serial(&self, issuer: &str, serial: &str) -> bool {
         let digits = serial.trim();
@@ -253,8 +254,7 @@ impl Certificate {
         let plain = if plain.is_empty() { "0" } else { plain };
         // Most write the name as we do.
         let is_ours = || issuer == self.issuer();
-        let means_ours =
-            || DistinguishedName::parse(issuer).is_ok_and(|name| name.matches(self.issuer_name()));
+        let means_ours = || self.issuer_name().is_meant_by(issuer);
         plain == self.serial_decimal() && (is_ours() || means_ours())
     }
 

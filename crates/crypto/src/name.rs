@@ -14,7 +14,7 @@ use std::fmt;
 
 use self::attribute::{Attribute, Spelling, Value};
 pub use self::holder::HolderName;
-use self::parse::{malformed, parse_attribute, without_space_around};
+use self::parse::{QuotedPairs, malformed, parse_attribute, without_space_around};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
 
@@ -73,11 +73,25 @@ impl DistinguishedName {
     ///
     /// [`CryptoError::Malformed`] if it cannot be read.
     pub fn parse(text: &str) -> Result<Self, CryptoError> {
+        Self::parse_with(text, QuotedPairs::Literal)
+    }
+
+    /// Whether a text, written by anybody, means this name. Inside of quotes a backslash and two
+    /// hexadecimal digits are read both ways: Windows means the characters, and OpenSSL a byte of
+    /// one (RFC 2253, 3). So one text may mean two names, and its reader has to expect that.
+    #[must_use]
+    pub fn is_meant_by(&self, text: &str) -> bool {
+        let is_read = |pairs| Self::parse_with(text, pairs).is_ok_and(|name| name.matches(self));
+        let has_pairs = || text.contains('"') && text.contains('\\');
+        is_read(QuotedPairs::Literal) || has_pairs() && is_read(QuotedPairs::Bytes)
+    }
+
+    fn parse_with(text: &str, pairs: QuotedPairs) -> Result<Self, CryptoError> {
         let mut sets: Vec<Vec<Attribute>> = Vec::new();
         let mut rest = without_space_around(text);
         let mut joined = false;
         while !rest.is_empty() {
-            let (attribute, after, separator) = parse_attribute(rest)?;
+            let (attribute, after, separator) = parse_attribute(rest, pairs)?;
             match sets.last_mut() {
                 Some(last) if joined => last.push(attribute),
                 _ => sets.push(vec![attribute]),

@@ -8,8 +8,20 @@ use crate::hexadecimal;
 
 pub(super) const EXPECTED: &str = "a distinguished name";
 
+/// What a backslash and two hexadecimal digits stand for inside of quotes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum QuotedPairs {
+    /// For themselves, as Windows writes them.
+    Literal,
+    /// For bytes of a character above ASCII, as OpenSSL's `oneline` writes it (RFC 2253, 3).
+    Bytes,
+}
+
 /// Reads `type = value`; returns what follows and the separator that was there.
-pub(super) fn parse_attribute(text: &str) -> Result<(Attribute, &str, Option<char>), CryptoError> {
+pub(super) fn parse_attribute(
+    text: &str,
+    pairs: QuotedPairs,
+) -> Result<(Attribute, &str, Option<char>), CryptoError> {
     let (keyword, rest) = text
         .split_once('=')
         .ok_or_else(|| malformed(format!("`{text}`")))?;
@@ -19,7 +31,7 @@ pub(super) fn parse_attribute(text: &str) -> Result<(Attribute, &str, Option<cha
     let rest = rest.trim_start();
     let (value, rest) = match rest.chars().next() {
         Some('#') => parse_hexadecimal(rest)?,
-        Some('"') => parse_quoted(&rest[1..])?,
+        Some('"') => parse_quoted(&rest[1..], pairs)?,
         _ => parse_plain(rest)?,
     };
     let rest = rest.trim_start();
@@ -86,11 +98,18 @@ pub(super) fn without_space_around(text: &str) -> &str {
     }
 }
 
-fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
+fn parse_quoted(text: &str, pairs: QuotedPairs) -> Result<(Value, &str), CryptoError> {
     let unclosed = || malformed(format!("`\"{text}` without a closing quote"));
     let mut value = Unescaped::default();
     let mut characters = text.chars();
     loop {
+        if pairs == QuotedPairs::Bytes
+            && let Some((character, rest)) = pairs_above_ascii(characters.as_str())
+        {
+            value.push(character);
+            characters = rest.chars();
+            continue;
+        }
         match characters.next().ok_or_else(unclosed)? {
             '"' if characters.as_str().starts_with('"') => {
                 characters.next();
@@ -105,6 +124,27 @@ fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
             character => value.push(character),
         }
     }
+}
+
+/// The character that the text begins with as escaped bytes, and what follows. Each byte of a
+/// character above ASCII is above ASCII itself, so no escaped quote or backslash is among them.
+fn pairs_above_ascii(text: &str) -> Option<(char, &str)> {
+    const LONGEST: usize = 4;
+    let (mut octets, mut rest) = (Vec::with_capacity(LONGEST), text);
+    while octets.len() < LONGEST {
+        let digits = rest.strip_prefix('\\').and_then(|after| after.get(..2));
+        let octet = *digits.and_then(hexadecimal::decode)?.first()?;
+        if octet.is_ascii() {
+            return None;
+        }
+        octets.push(octet);
+        rest = &rest[1 + 2..];
+        // Fewer bytes of a character are none.
+        if let Ok(read) = std::str::from_utf8(&octets) {
+            return read.chars().next().map(|character| (character, rest));
+        }
+    }
+    None
 }
 
 fn parse_plain(text: &str) -> Result<(Value, &str), CryptoError> {

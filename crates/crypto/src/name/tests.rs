@@ -319,3 +319,56 @@ fn a_name_reads_as_two_where_the_word_is_outside_of_quotes() {
         assert_eq!(HolderName::reads_as_two(text), expected, "{text}");
     }
 }
+
+/// RFC 2253, 3, has pairs of hexadecimal digits in quotes, as OpenSSL's `oneline` writes them.
+/// Windows has a backslash there for itself.
+#[test]
+fn pairs_in_quotes_are_characters_above_ascii_or_themselves() {
+    let quoted = |value: &str| format!("C = HR, O = \"{value}\"");
+    let named = |value: &str| DistinguishedName::parse(&format!("O={value},C=HR")).unwrap();
+    for (value, character) in [
+        (r"Grad \C4\8C, x", "Grad Č\\, x"),
+        (r"Grad \c4\8c\C4\8D, x", "Grad Čč\\, x"),
+        (r"\E2\82\AC, x", "€\\, x"),
+        (r"\F0\9F\92\A7, x", "💧\\, x"),
+        (r"a \C4\8C\41\C4, x", "a Č\\\\41\\\\C4\\, x"),
+    ] {
+        let (text, meant) = (quoted(value), named(character));
+        let itself = DistinguishedName::parse(&text).unwrap();
+        assert!(meant.is_meant_by(&text), "{text}");
+        assert!(itself.is_meant_by(&text), "{text}");
+        assert!(!meant.matches(&itself), "{text}");
+        // What this side writes of a name means no other one.
+        for name in [&meant, &itself] {
+            let other = if name.matches(&meant) {
+                &itself
+            } else {
+                &meant
+            };
+            for style in [NameStyle::Rfc2253, NameStyle::OpenSsl] {
+                let written = name.to_text(style);
+                assert!(name.is_meant_by(&written) && !other.is_meant_by(&written));
+            }
+        }
+    }
+    for value in [
+        // Neither a part of a character, nor one that is written too long, is a character.
+        r"Grad \C4, x",
+        r"Grad \C4\8, x",
+        r"Grad \8C\C4, x",
+        r"\ED\A0\80, x",
+        r"\C0\A2, x",
+        r"\C0\80, x",
+        r"\E0\80\A2, x",
+        r"\F5\80\80\80, x",
+        // ASCII, and so a quote and a backslash, are written in other ways.
+        r"Grad \41, x",
+        r"Grad \22\5C, x",
+        r"Grad \\C4\8C, x",
+    ] {
+        let text = quoted(value);
+        let read = DistinguishedName::parse_with(&text, QuotedPairs::Bytes).unwrap();
+        let itself = DistinguishedName::parse(&text).unwrap();
+        assert!(read.matches(&itself), "{text}: {read}");
+    }
+}

@@ -73,7 +73,7 @@ impl Message<'_> {
             }
             KeyLocator::All(names) if locator.is_carried() => self.agreeing(locator, names),
             _ => {
-                let known = self.known(locator).cloned().map(chain);
+                let known = self.known(locator)?.cloned().map(chain);
                 let carried = self.carried(locator)?;
                 carried.or(known).ok_or_else(|| Rejected::KeyNotFound {
                     reference: locator.to_string(),
@@ -84,22 +84,30 @@ impl Message<'_> {
 
     /// The certificate that this side knows under a name. A key may have several, since
     /// certificates are renewed: one that is valid now goes before one that is not, unless
-    /// nobody asks for that.
-    fn known(&self, locator: &KeyLocator) -> Option<&Certificate> {
+    /// nobody asks for that. Where the text of an issuer means two names, it means none.
+    fn known(&self, locator: &KeyLocator) -> Result<Option<&Certificate>, Rejected> {
         let is_named = |known: &&Certificate| locator.names(known);
         let mut named = self.known_certificates().filter(is_named);
-        let first = named.next()?;
+        let Some(first) = named.next() else {
+            return Ok(None);
+        };
+        if matches!(locator, KeyLocator::IssuerSerial { .. }) {
+            let mut all = self.known_certificates().filter(is_named);
+            if all.any(|other| !other.issuer_name().matches(first.issuer_name())) {
+                return Err(ambiguous(locator));
+            }
+        }
         let trust = self.plan.keys.trust.as_ref();
         let is_valid = |known: &Certificate| {
             trust.is_some_and(|trust| trust.rules().ignore_validity)
                 || (known.not_before()..=known.not_after()).contains(&self.now)
         };
         if is_valid(first) {
-            return Some(first);
+            return Ok(Some(first));
         }
         let is_its = |known: &&Certificate| known.public_key() == first.public_key();
         let mut others = named.filter(is_its);
-        others.find(|known| is_valid(known)).or(Some(first))
+        Ok(others.find(|known| is_valid(known)).or(Some(first)))
     }
 
     /// The certificate that one of several names holds. The others have to mean the same

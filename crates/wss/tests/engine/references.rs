@@ -3,6 +3,7 @@
 
 mod covered;
 mod paths;
+mod quoted_issuers;
 mod spellings;
 
 use std::sync::Arc;
