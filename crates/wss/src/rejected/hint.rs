@@ -109,7 +109,7 @@ impl Rejected {
             Self::Encryption(EncryptionError::KeyUnavailable { .. }) => {
                 "look at the token that holds the private key; the next message tries it again"
             }
-            Self::Encryption(_) => {
+            Self::Encryption(EncryptionError::Failed) => {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }
             Self::InnerSignature { .. } => {

@@ -1,11 +1,12 @@
 //! Messages that lack what the plan demands of their header, or have it beside what was meant.
 
 use soapstone_wss::{
-    Binding, ElementPath, EncryptedPart, Extent, KerberosForm, KerberosPolicy, Mechanism, Part,
-    Policy, Rejected, SupportingToken,
+    Binding, ElementPath, EncryptedPart, Extent, KerberosForm, KerberosPolicy,
+    Mechanism, Part, Policy, Rejected, SupportingToken,
 };
 
 use soapstone_wss::names::WSSE;
+use soapstone_xmlsec::enc::EncryptionError;
 
 use super::{cut, refuse, sign};
 use crate::support::*;
@@ -51,6 +52,27 @@ fn a_message_without_the_token_about_its_sender_is_refused() {
     assert!(open(&connected, &message).is_ok());
     let wanted = wanting(&connected, ticket());
     assert_eq!(refuse(&wanted, &message), Rejected::KerberosMissing);
+}
+
+/// Only where deciphering failed, another key may be the reason.
+#[test]
+fn a_form_of_cipher_text_that_is_refused_is_no_matter_of_keys() {
+    let encrypt = policy(Mechanism::Encrypt, "Basic128GCM");
+    let message = secure(&encrypt, PLAIN);
+    let data = cut(&message, "xenc:EncryptedData");
+    let untyped = data.replacen(" Type=\"http://www.w3.org/2001/04/xmlenc#Content\"", "", 1);
+    let refused = refuse(&encrypt, &message.replacen(data, &untyped, 1));
+    assert_eq!(
+        refused,
+        Rejected::Encryption(EncryptionError::NotXml { kind: None })
+    );
+    assert_eq!(refused.hint(), None);
+    let failed = Rejected::Encryption(EncryptionError::Failed);
+    assert!(
+        failed
+            .hint()
+            .is_some_and(|hint| hint.contains("another certificate"))
+    );
 }
 
 /// XML-Enc 1.1, 2.1.2: content is all that an element holds. What stands beside the cipher text was
