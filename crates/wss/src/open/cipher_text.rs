@@ -83,7 +83,7 @@ impl Message<'_> {
 }
 
 fn not_found(uri: &str) -> Rejected {
-    Rejected::KeyNotFound {
-        reference: format!("the data reference `{uri}`"),
+    Rejected::CipherTextNotFound {
+        reference: uri.to_owned(),
     }
 }

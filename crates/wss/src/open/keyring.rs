@@ -17,7 +17,7 @@ use crate::evidence::Evidence;
 use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
 use crate::names::XENC;
-use crate::rejected::Rejected;
+use crate::rejected::{BEHIND_ITS_USER, Rejected};
 use crate::token::{Derivation, HiddenAssertion, PasswordKeyUse, SamlVersion};
 use crate::username::User;
 
@@ -165,15 +165,7 @@ impl Keyring {
         locator: Option<&KeyLocator>,
         item: NodeId,
     ) -> Result<(), Rejected> {
-        let node = match locator {
-            Some(KeyLocator::Token(id)) => message.named(id),
-            _ => None,
-        };
-        let is_meant = |key: &&Arc<WrappedKey>| match locator {
-            Some(KeyLocator::EncryptedKeySha1(sha1)) => key.sha1.as_slice() == sha1.as_slice(),
-            _ => node == Some(key.wrapped.node),
-        };
-        let Some(key) = self.wrapped.iter().find(is_meant).cloned() else {
+        let Some(key) = self.wrapped_named(message, locator).cloned() else {
             return Ok(());
         };
         if item < key.wrapped.node {
@@ -181,6 +173,42 @@ impl Keyring {
         }
         self.use_session_key(message, key.wrapped.node)?;
         self.unwrap(message, &key)
+    }
+
+    /// The wrapped key of the header that a locator means, wherever in the header it stands.
+    fn wrapped_named(
+        &self,
+        message: &Message<'_>,
+        locator: Option<&KeyLocator>,
+    ) -> Option<&Arc<WrappedKey>> {
+        let node = match locator {
+            Some(KeyLocator::Token(id)) => message.named(id),
+            _ => None,
+        };
+        self.wrapped.iter().find(|key| match locator {
+            Some(KeyLocator::EncryptedKeySha1(sha1)) => key.sha1.as_slice() == sha1.as_slice(),
+            _ => node == Some(key.wrapped.node),
+        })
+    }
+
+    /// The refusal of an item of the header that names no session key in front of it.
+    pub(super) fn no_session_key(
+        &self,
+        message: &Message<'_>,
+        locator: Option<&KeyLocator>,
+        item: NodeId,
+    ) -> Rejected {
+        let Some(named) = locator else {
+            return Rejected::KeyNotFound {
+                reference: "nothing: no key is named".to_owned(),
+            };
+        };
+        let found = self.wrapped_named(message, locator);
+        let reference = match found.is_some_and(|key| item < key.wrapped.node) {
+            true => format!("{named}, {BEHIND_ITS_USER}"),
+            false => named.to_string(),
+        };
+        Rejected::KeyNotFound { reference }
     }
 
     /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the

@@ -232,7 +232,7 @@ impl Keyring {
                         holder: Signer::SessionKey(session.sha1),
                         token: Some(session.node),
                     })
-                    .ok_or_else(not_found)?;
+                    .ok_or_else(|| self.no_session_key(message, locator, item))?;
                 if let Some(token) = resolved.token {
                     self.use_session_key(message, token)?;
                     self.note_use(token, user);

@@ -64,6 +64,7 @@ impl Rejected {
             Self::AlgorithmRetired { .. } => "algorithm-retired",
             Self::Signature(error) => signature_name(error),
             Self::KeyNotFound { .. } => "key-not-found",
+            Self::CipherTextNotFound { .. } => "reference-not-found",
             Self::KeyAmbiguous { .. } => "key-ambiguous",
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::KeyNotDerived => "key-not-derived",
@@ -285,6 +286,12 @@ impl fmt::Display for Rejected {
             }
             Self::Signature(error) => error.fmt(out),
             Self::KeyNotFound { reference } => write!(out, "no key answers to {reference}"),
+            Self::CipherTextNotFound { reference } => {
+                write!(
+                    out,
+                    "no `xenc:EncryptedData` answers to the `DataReference` to `{reference}`"
+                )
+            }
             Self::KeyAmbiguous { reference } => {
                 write!(out, "expected one key, found several for {reference}")
             }

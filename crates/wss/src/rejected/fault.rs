@@ -157,6 +157,7 @@ impl Rejected {
                 FaultCode::UnsupportedAlgorithm
             }
             Self::KeyNotFound { .. }
+            | Self::CipherTextNotFound { .. }
             | Self::KeyAmbiguous { .. }
             | Self::AssertionUnavailable { .. }
             | Self::KerberosUnknown => FaultCode::SecurityTokenUnavailable,

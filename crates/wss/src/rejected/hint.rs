@@ -8,7 +8,7 @@ use soapstone_crypto::TrustError;
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
-use super::Rejected;
+use super::{BEHIND_ITS_USER, Rejected};
 use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
@@ -86,6 +86,9 @@ impl Rejected {
             Self::Signature(SignatureError::NotFound { .. }) => {
                 "the element was taken out on the way, or carries its id in an attribute that is not known as one: `ids = [\"Id\"]` makes it one"
             }
+            Self::CipherTextNotFound { .. } => {
+                "the cipher text was taken out on the way, or the peer lists an id that it does not write"
+            }
             Self::Unsigned { .. } => {
                 "the element that was signed is not the one in this place: compare `signed` in both policies"
             }
@@ -98,6 +101,9 @@ impl Rejected {
             }
             Self::AlgorithmRetired { .. } => {
                 "the peer has not changed over by the date in `allow_weak_until`"
+            }
+            Self::KeyNotFound { reference } if reference.ends_with(BEHIND_ITS_USER) => {
+                "have the peer write the token in front of what uses it"
             }
             Self::KeyNotFound { .. } => {
                 "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"

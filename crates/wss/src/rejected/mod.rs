@@ -23,6 +23,9 @@ use crate::part::Part;
 pub use attachment::AttachmentProblem;
 pub use fault::FaultCode;
 
+/// What a refusal says of a key that the message has, where the item that uses it comes first.
+pub(crate) const BEHIND_ITS_USER: &str = "which stands behind what uses it";
+
 /// What an algorithm was meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlgorithmUse {
@@ -224,6 +227,11 @@ pub enum Rejected {
     /// No key answers to a `KeyInfo`.
     KeyNotFound {
         /// What it asks for.
+        reference: String,
+    },
+    /// No cipher text answers to a `DataReference`.
+    CipherTextNotFound {
+        /// Its `URI`.
         reference: String,
     },
     /// A `KeyInfo` names several keys.

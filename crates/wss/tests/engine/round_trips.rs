@@ -230,7 +230,10 @@ fn an_element_can_be_encrypted_inside_of_an_encrypted_body() {
 
         let nowhere = secured.replace(inner, &inner.replace("-data-", "-nowhere-"));
         let refused = open(&policy, &nowhere).unwrap_err();
-        assert!(matches!(refused, Rejected::KeyNotFound { .. }), "{refused}");
+        assert!(
+            matches!(refused, Rejected::CipherTextNotFound { .. }),
+            "{refused}"
+        );
     }
 }
 

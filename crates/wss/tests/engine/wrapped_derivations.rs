@@ -263,7 +263,17 @@ fn a_derived_key_token_before_its_key_is_for_lax_layouts() {
     // What is deciphered before the key is there has none.
     let list = cut(&message, "<xenc:ReferenceList", "</xenc:ReferenceList>");
     let early = changed(&changed(&message, list, ""), &key, &format!("{list}{key}"));
-    assert_eq!(refused(&policy, &facts(), &early).name(), "key-not-found");
+    let refused = refused(&policy, &facts(), &early);
+    assert_eq!(refused.name(), "key-not-found");
+    let told = format!("no key answers to the token `#{}`, ", id(&key));
+    assert_eq!(
+        refused.to_string(),
+        told + "which stands behind what uses it"
+    );
+    assert_eq!(
+        refused.hint(),
+        Some("have the peer write the token in front of what uses it")
+    );
 }
 
 #[test]

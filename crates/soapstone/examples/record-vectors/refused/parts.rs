@@ -26,7 +26,7 @@ pub(super) const ENCRYPTED: &[Alteration] = &[
             let body = element(m, "xenc:EncryptedData");
             replaced(m, body, "<b:order xmlns:b=\"urn:books\"/>")
         },
-        "key-not-found",
+        "reference-not-found",
     ),
     (
         "no-security",
@@ -90,7 +90,7 @@ pub(super) const ENCRYPTED: &[Alteration] = &[
     (
         "data-reference-to-nothing",
         |m| replaced(m, "DataReference URI=\"#", "DataReference URI=\"#x"),
-        "key-not-found",
+        "reference-not-found",
     ),
 ];
 

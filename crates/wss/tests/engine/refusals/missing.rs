@@ -1,7 +1,7 @@
 //! Messages that lack what the plan demands of their header, or have it beside what was meant.
 
 use soapstone_wss::{
-    Binding, ElementPath, EncryptedPart, Extent, KerberosForm, KerberosPolicy,
+    Binding, ElementPath, EncryptedPart, Extent, FaultCode, KerberosForm, KerberosPolicy,
     Mechanism, Part, Policy, Rejected, SupportingToken,
 };
 
@@ -52,6 +52,33 @@ fn a_message_without_the_token_about_its_sender_is_refused() {
     assert!(open(&connected, &message).is_ok());
     let wanted = wanting(&connected, ticket());
     assert_eq!(refuse(&wanted, &message), Rejected::KerberosMissing);
+}
+
+/// No key is missing, and the peer is told what he is told of a key.
+#[test]
+fn a_reference_to_cipher_text_that_no_element_is_names_the_reference() {
+    let encrypt = policy(Mechanism::Encrypt, "Basic128GCM");
+    let message = secure(&encrypt, PLAIN);
+    let at = message.find("<xenc:DataReference URI=\"").unwrap() + 25;
+    let uri = &message[at..at + message[at..].find('"').unwrap()];
+    let timestamp = cut(&message, "wsu:Timestamp");
+    let at = timestamp.find("wsu:Id=\"").unwrap() + 8;
+    let of_timestamp = &timestamp[at..at + timestamp[at..].find('"').unwrap()];
+    for reference in ["#nowhere", "nowhere", &format!("#{of_timestamp}")] {
+        let misled = message.replacen(
+            &format!("<xenc:DataReference URI=\"{uri}\""),
+            &format!("<xenc:DataReference URI=\"{reference}\""),
+            1,
+        );
+        let refused = refuse(&encrypt, &misled);
+        let expected = Rejected::CipherTextNotFound {
+            reference: reference.to_owned(),
+        };
+        assert_eq!(refused, expected);
+        assert_eq!(refused.name(), "reference-not-found");
+        let fault = told_to_peer(&encrypt, &misled).fault();
+        assert_eq!(fault, FaultCode::SecurityTokenUnavailable);
+    }
 }
 
 /// Only where deciphering failed, another key may be the reason.

@@ -477,7 +477,7 @@ fn the_key_of_an_assertion_deciphers_nothing_else() {
         &format!("<xenc:DataReference URI=\"#{id}\"></xenc:DataReference>"),
     );
     let refused = open_as(&policy, &listing, &Facts::default()).unwrap_err();
-    assert_eq!(refused.name(), "key-not-found");
+    assert_eq!(refused.name(), "reference-not-found");
     // The Body names the key of the assertion, in a list apart from its own.
     let list = cut(&message, "<xenc:ReferenceList>", "</xenc:ReferenceList>");
     let declared = format!("<xenc:ReferenceList xmlns:xenc=\"{}\"", names::XENC);
