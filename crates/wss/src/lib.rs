@@ -141,9 +141,9 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionReference, AssertionToken, Claim, ConfirmationMethod, FetchedAssertion, HolderUse,
-    IdDigest, IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, TokenKind,
-    WantedAssertion, WantedHolder, kerberos_sha1,
+    AssertionReference, AssertionToken, Claim, ConfirmationMethod, ConfirmationPart,
+    FetchedAssertion, HolderUse, IGNORED_CONFIRMATION, IdDigest, IssuedAssertion, NameIdentifier,
+    SamlVersion, TRANSIENT_NAMES, TokenKind, WantedAssertion, WantedHolder, kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, DerivedKeyLimits, Tuning};
 pub use username::{

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
+use soapstone_wss::{AssertionProtection, ConfirmationMethod, ConfirmationPart, SamlVersion};
 
 use super::by_reference::{self, ByReferenceConfig, SendByReferenceConfig};
 use super::confidential::Confidential;
@@ -37,6 +37,8 @@ pub struct SamlConfig {
     pub audience: Option<Vec<Located<String>>>,
     /// The addresses that confirmations may name.
     pub recipient: Vec<Located<String>>,
+    /// What confirmations may say that nothing is compared with.
+    pub ignore_confirmation: Option<Located<Vec<ConfirmationPart>>>,
     /// Those who may vouch for others: the subjects of certificates, or subjects with issuers.
     pub attesters: Vec<Located<String>>,
     /// The versions.
@@ -117,6 +119,7 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
+        ignore_confirmation: read_ignored(&mut table),
         attesters: table.strings("attesters").unwrap_or_default(),
         versions: table.choices("versions", &VERSIONS),
         protection: table.choice(
@@ -184,6 +187,15 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
     }
     table.finish();
     config
+}
+
+/// `ignore_confirmation`.
+fn read_ignored(table: &mut Table<'_>) -> Option<Located<Vec<ConfirmationPart>>> {
+    const KEY: &str = "ignore_confirmation";
+    let parts = [ConfirmationPart::Address, ConfirmationPart::InResponseTo];
+    let value = table.choices(KEY, &parts.map(|part| (part.name(), part)))?;
+    let place = table.place_of(KEY)?;
+    Some(Located { value, place })
 }
 
 pub(super) fn read_issuer(mut table: Table<'_>) -> Option<AssertionIssuerConfig> {

@@ -6,9 +6,9 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{
     AsymmetricBinding, AttachmentPolicy, AttachmentProtection, Binding, ConversationVersion,
-    DerivedKeyForm, DerivedKeyPolicy, EncryptionToken, Intermediary, KeyBinding, KeyReference,
-    Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement,
-    SHORT_CIPHER_TEXT, Suite, SymmetricBinding, SymmetricToken,
+    DerivedKeyForm, DerivedKeyPolicy, EncryptionToken, IGNORED_CONFIRMATION, Intermediary,
+    KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder,
+    Retirement, SHORT_CIPHER_TEXT, Suite, SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -30,7 +30,10 @@ fn retirement(weak: &WeakUse) -> Option<Retirement> {
         .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
         .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
         .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name))
-        .or_else(|| (name == SHORT_CIPHER_TEXT).then_some(SHORT_CIPHER_TEXT))?;
+        .or_else(|| {
+            let mut others = [SHORT_CIPHER_TEXT, IGNORED_CONFIRMATION].into_iter();
+            others.find(|other| name == other)
+        })?;
     Some(Retirement {
         algorithm: known.to_owned(),
         from: weak.until.value,

@@ -5,8 +5,8 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    AttachmentProtection, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
-    ProtectionOrder, SHORT_CIPHER_TEXT, Suite,
+    AttachmentProtection, IGNORED_CONFIRMATION, InboundPlan, KeyBinding, OutboundPlan, Part,
+    PasswordKind, Policy, ProtectionOrder, SHORT_CIPHER_TEXT, Suite,
 };
 
 use super::compiled::Endpoint;
@@ -99,7 +99,7 @@ impl<P: Directions> Endpoint<P> {
             ),
         ] {
             if let Some(given) = given.filter(|_| is_used) {
-                match end_of_short_cipher_text(security) {
+                match end_of(security, SHORT_CIPHER_TEXT) {
                     None => warn(
                         SHORT_CIPHER_TEXT,
                         given.place,
@@ -284,6 +284,26 @@ impl<P: Directions> Endpoint<P> {
                 "take confirmation = [\"holder-of-key\"], where the peer has a key",
             );
         }
+        let ignored = saml.and_then(|saml| saml.ignore_confirmation.as_ref());
+        if let Some(ignored) = ignored.filter(|it| !it.value.is_empty()) {
+            match end_of(security, IGNORED_CONFIRMATION) {
+                None => warn(
+                    IGNORED_CONFIRMATION,
+                    ignored.place,
+                    "what an issuer says of the way of its subject is not compared: whoever has a captured assertion may show it from elsewhere"
+                        .to_owned(),
+                    "have the issuer leave it out for this service; or say with `allow_weak_until` when it ends",
+                ),
+                Some(end) if end <= now => warn(
+                    IGNORED_CONFIRMATION,
+                    ignored.place,
+                    "`ignored-confirmation` has ended: assertions whose confirmation says such things are refused"
+                        .to_owned(),
+                    "leave this key out, and its end",
+                ),
+                Some(_) => {}
+            }
+        }
         for remark in &self.remarks {
             warn(
                 remark.name,
@@ -381,10 +401,10 @@ fn has_malleable_cipher_text(policy: &Policy) -> bool {
     !parts.is_empty() && !is_around && policy.suite.data.iter().any(|one| !one.is_authenticated())
 }
 
-/// From when on short cipher text is neither taken nor sent whose key no signature covers.
-fn end_of_short_cipher_text(security: &SecurityConfig) -> Option<Timestamp> {
+/// From when on a weak choice with this name is made no more.
+fn end_of(security: &SecurityConfig, name: &str) -> Option<Timestamp> {
     let mut ends = security.allow_weak_until.iter();
-    let end = ends.find(|end| end.algorithm.value == SHORT_CIPHER_TEXT)?;
+    let end = ends.find(|end| end.algorithm.value == name)?;
     Some(end.until.value)
 }
 

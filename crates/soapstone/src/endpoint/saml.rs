@@ -9,8 +9,8 @@ use std::time::Duration;
 use soapstone_crypto::{DigestAlgorithm, HolderName, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionReference, AssertionToken,
-    Binding, ConfirmationMethod, KeyBinding, KeyReference, Part, Policy, SupportingToken,
-    SymmetricBinding, SymmetricToken,
+    Binding, ConfirmationMethod, ConfirmationPart, KeyBinding, KeyReference, Part, Policy,
+    SamlVersion, SupportingToken, SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -249,6 +249,7 @@ impl Compiler<'_> {
             protection,
             audiences: texts(audience),
             recipients: texts(&config.recipient),
+            ignored_confirmation: self.ignored_confirmation(config, role),
             attesters: self.attesters(config, role),
             skew: config.skew.unwrap_or(usual.skew),
             most_age: config.max_age.unwrap_or(usual.most_age),
@@ -274,6 +275,28 @@ impl Compiler<'_> {
                 )
                 .unwrap_or(usual.digest),
         }
+    }
+
+    /// What confirmations may say that nothing is compared with.
+    fn ignored_confirmation(&mut self, config: &SamlConfig, role: Role) -> Vec<ConfirmationPart> {
+        let Some(ignored) = &config.ignore_confirmation else {
+            return Vec::new();
+        };
+        let versions = config.versions.as_ref();
+        if !matches!(role, Role::Service | Role::Open) {
+            self.report_with_hint(
+                ignored.place,
+                "`ignore_confirmation` is for those who accept assertions, and none is accepted here",
+                "leave it out",
+            );
+        } else if versions.is_some_and(|named| !named.contains(&SamlVersion::V20)) {
+            self.report_with_hint(
+                ignored.place,
+                "`ignore_confirmation` names what SAML 2.0 has, and `versions` does not name 2.0",
+                "leave it out",
+            );
+        }
+        ignored.value.clone()
     }
 
     /// The authority that has the assertion of requests, where they only name it.

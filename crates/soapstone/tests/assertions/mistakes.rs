@@ -1,8 +1,9 @@
 //! What is wrong with an endpoint file that has to do with assertions.
 
-use soapstone::Service;
+use soapstone::config::EndpointConfig;
 use soapstone::crypto::base64;
 use soapstone::wss::OutboundPlan;
+use soapstone::{Opener, Service};
 use soapstone_testkit::assertion::Assertion;
 use soapstone_testkit::keys;
 
@@ -11,12 +12,60 @@ use super::{BEARERS, PROVING_CLIENT, accepting, endpoints, messages, of_alices_s
 /// What is said of an endpoint file.
 pub(super) fn problems(text: &str) -> String {
     let file = messages().join("endpoint.toml");
-    match soapstone::config::EndpointConfig::from_text(text, &file, &|_| None) {
+    match EndpointConfig::from_text(text, &file, &|_| None) {
         Err(problems) => problems.to_string(),
         Ok(config) => {
             Service::from_config(&config).map_or_else(|it| it.to_string(), |_| String::new())
         }
     }
+}
+
+#[test]
+fn an_ignored_part_of_a_confirmation_is_warned_of_until_its_end() {
+    const IGNORED: &str = "ignore_confirmation = [\"address\", \"in-response-to\"]";
+    let risks = |more: &str, until: &str| {
+        let text = accepting("bearer", "none", more) + until;
+        let file = messages().join("endpoint.toml");
+        let config = EndpointConfig::from_text(&text, &file, &|_| None).unwrap();
+        let opener = Opener::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"));
+        let risks = opener.risks(&config, true);
+        risks
+            .iter()
+            .filter(|risk| risk.name == "ignored-confirmation")
+            .count()
+    };
+    let until = |end: &str| format!("allow_weak_until = {{ ignored-confirmation = \"{end}\" }}\n");
+    for (more, until, count) in [
+        ("", String::new(), 0),
+        ("ignore_confirmation = []", String::new(), 0),
+        (IGNORED, String::new(), 1),
+        (IGNORED, until("2099-01-01"), 0),
+        (IGNORED, until("2020-01-01"), 1),
+    ] {
+        assert_eq!(risks(more, &until), count, "{more} {until}");
+    }
+    let of_11 = format!("{IGNORED}\nversions = [\"1.1\"]");
+    for (more, expected) in [
+        (
+            "ignore_confirmation = [\"Recipient\"]",
+            "`ignore_confirmation` must be one of address, in-response-to",
+        ),
+        (
+            &*of_11,
+            "`ignore_confirmation` names what SAML 2.0 has, and `versions` does not name 2.0",
+        ),
+    ] {
+        let found = problems(
+            &accepting("bearer", "none", more).replace("time = \"2026-11-25T16:01:00Z\"", ""),
+        );
+        assert!(found.contains(expected), "{found}");
+    }
+    let folder = of_alices_secret();
+    let sent = format!("{PROVING_CLIENT}{IGNORED}\n[security]\nmechanism = \"sign\"\n");
+    let found = endpoints::problems::<OutboundPlan>(&folder, &sent);
+    let expected =
+        "`ignore_confirmation` is for those who accept assertions, and none is accepted here";
+    assert!(found.contains(expected), "{found}");
 }
 
 #[test]

@@ -18,8 +18,8 @@ use crate::names::{WSSE, WSSE11};
 use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::token::{
-    AssertionReference, FetchedAssertion, HolderKey, Presentation, PresentedSignature, SamlVersion,
-    TokenKind, version_of,
+    AssertionReference, FetchedAssertion, HolderKey, IGNORED_CONFIRMATION, Presentation,
+    PresentedSignature, SamlVersion, TokenKind, version_of,
 };
 
 /// That a signature names the assertion, where the plan has another key make it.
@@ -231,6 +231,7 @@ impl Comparison<'_, '_> {
         };
         let confirmation = found.assertion.confirm(policy, &presented)?;
         let (method, end) = (confirmation.method, confirmation.life.end);
+        let is_weak = confirmation.tells_of_the_way();
         let client = presented.client_certificate;
         let by_connection = client.is_some_and(|client| confirmation.is_of(client));
         if let Some(found) = &mut self.evidence.assertion {
@@ -240,7 +241,9 @@ impl Comparison<'_, '_> {
             found.confirmed = Some(method);
             found.held_by_connection = by_connection;
         }
-        Ok(())
+        let evidence = &mut self.evidence;
+        self.message
+            .note_weak(evidence, is_weak, IGNORED_CONFIRMATION)
     }
 
     /// A signature as the confirmation of an assertion sees it.

@@ -24,8 +24,9 @@ use self::kind::{GivenKey, Kind};
 pub(crate) use self::kind::{Proving, broken};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse, IdDigest,
-    IssuedAssertion, NameIdentifier, SamlVersion, TRANSIENT_NAMES, WantedAssertion, WantedHolder,
+    AssertionReference, AssertionToken, ConfirmationMethod, ConfirmationPart, FetchedAssertion,
+    HolderUse, IGNORED_CONFIRMATION, IdDigest, IssuedAssertion, NameIdentifier, SamlVersion,
+    TRANSIENT_NAMES, WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{
     HiddenAssertion, HolderKey, Presentation, PresentedSignature, SOAP_BINDING, holds_key,

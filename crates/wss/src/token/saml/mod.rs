@@ -39,7 +39,9 @@ pub(crate) use self::hidden::{HiddenAssertion, holds_key};
 pub use self::issued::{IssuedAssertion, WantedAssertion, WantedHolder};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
-pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
+pub use self::policy::{
+    AssertionPolicy, AssertionProtection, ConfirmationPart, HolderUse, IGNORED_CONFIRMATION,
+};
 use self::reading::required;
 pub(crate) use self::reference::SOAP_BINDING;
 pub use self::reference::{AssertionReference, IdDigest};

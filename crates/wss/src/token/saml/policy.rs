@@ -25,6 +25,8 @@ pub struct AssertionPolicy {
     pub audiences: Vec<String>,
     /// The addresses that a confirmation may name as its `Recipient`.
     pub recipients: Vec<String>,
+    /// What a confirmation may say that nothing is compared with.
+    pub ignored_confirmation: Vec<ConfirmationPart>,
     /// Who may vouch for others, as [`HolderName`](soapstone_crypto::HolderName) reads it: the
     /// subject of a certificate, or subject and issuer.
     pub attesters: Vec<String>,
@@ -55,6 +57,33 @@ pub struct AssertionPolicy {
     /// Digest algorithms of issuers.
     pub digest: Vec<DigestAlgorithm>,
 }
+
+/// What an issuer says of the way in which its subject came (SAML Core 2.0, 2.4.1.2). Of a message
+/// nothing is known to compare it with, so a confirmation that says it confirms nobody, unless the
+/// policy ignores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConfirmationPart {
+    /// `Address`: from where the subject shows the assertion. Addresses change on the way to a
+    /// service.
+    Address,
+    /// `InResponseTo`: the request of a protocol that the assertion answers.
+    InResponseTo,
+}
+
+impl ConfirmationPart {
+    /// Its name in endpoint files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::InResponseTo => "in-response-to",
+        }
+    }
+}
+
+/// What the use of a confirmation is called of which something is ignored, where it is counted
+/// ([`Evidence::weak`](crate::Evidence::weak)) and where it ends
+/// ([`Retirement`](crate::Retirement)).
+pub const IGNORED_CONFIRMATION: &str = "ignored-confirmation";
 
 /// What the key of an assertion's holder does in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +125,7 @@ impl Default for AssertionPolicy {
             protection: AssertionProtection::Signature,
             audiences: Vec::new(),
             recipients: Vec::new(),
+            ignored_confirmation: Vec::new(),
             attesters: Vec::new(),
             skew: Duration::from_secs(60),
             // What WSS4J accepts.

@@ -11,7 +11,7 @@ use soapstone_xml::{
 use soapstone_xmlsec::keyinfo::{KeySource, KeyValue, X509Data, der_encoded_key_value, sources};
 
 use super::conditions::Life;
-use super::policy::AssertionPolicy;
+use super::policy::{AssertionPolicy, ConfirmationPart};
 use super::reading::{Reader, XSI_TYPE, excerpt, malformed, optional, required};
 use super::said::NameIdentifier;
 use super::version::{ConfirmationMethod, SamlVersion};
@@ -31,6 +31,8 @@ pub(crate) struct Confirmation {
     pub(crate) life: Life,
     recipient: Option<String>,
     in_response_to: Option<String>,
+    /// Whether it says from where the subject shows the assertion.
+    has_address: bool,
     /// The keys of the holder.
     pub(super) keys: Vec<HolderKey>,
     /// A part that is not understood.
@@ -116,6 +118,7 @@ impl Confirmation {
             life: Life::default(),
             recipient: None,
             in_response_to: None,
+            has_address: false,
             keys: Vec::new(),
             unknown: None,
         }
@@ -156,10 +159,7 @@ impl Confirmation {
         self.life = Life::read(data)?;
         self.recipient = owned(data, "Recipient")?;
         self.in_response_to = owned(data, "InResponseTo")?;
-        // Addresses change on the way to a service.
-        if data.attribute("", "Address").is_some() {
-            self.unknown = Some("an `Address`");
-        }
+        self.has_address = data.attribute("", "Address").is_some();
         let of_keys = match data.attribute(XSI, "type") {
             None => true,
             Some(name) => {
@@ -270,6 +270,11 @@ impl Confirmation {
         Ok(())
     }
 
+    /// Whether it tells of the way of its subject. Where it confirms, the policy ignored that.
+    pub(crate) fn tells_of_the_way(&self) -> bool {
+        self.has_address || self.in_response_to.is_some()
+    }
+
     /// Whether what the confirmation says of time, place and request is so.
     pub(super) fn check_data(
         &self,
@@ -279,6 +284,10 @@ impl Confirmation {
         if let Some(unknown) = self.unknown {
             return Err(unconfirmed(format!("it says {unknown}")));
         }
+        let is_compared = |part| !policy.ignored_confirmation.contains(&part);
+        if self.has_address && is_compared(ConfirmationPart::Address) {
+            return Err(unconfirmed("it says an `Address`"));
+        }
         self.life.check(policy.skew, now)?;
         if let Some(recipient) = &self.recipient
             && !policy.recipients.contains(recipient)
@@ -287,7 +296,9 @@ impl Confirmation {
             return Err(unconfirmed(format!("its `Recipient` is `{found}`")));
         }
         // A message that nobody asked for answers no request of a protocol.
-        if let Some(request) = &self.in_response_to {
+        if let Some(request) = &self.in_response_to
+            && is_compared(ConfirmationPart::InResponseTo)
+        {
             let found = excerpt(request);
             return Err(unconfirmed(format!("it answers the request `{found}`")));
         }

@@ -7,6 +7,7 @@ mod elsewhere;
 mod endorsing_proof;
 mod forms;
 pub(crate) mod hidden;
+mod ignored_confirmations;
 pub(crate) mod issuing;
 pub(crate) mod proof;
 mod trust;
