@@ -141,6 +141,66 @@ fn types_that_are_qualified_names_are_accepted_where_the_file_says_so() {
     }
 }
 
+/// Clients of cameras: the names of the profile, with the identifier of another document in front.
+#[test]
+fn identifiers_of_other_documents_are_accepted_where_the_file_says_so() {
+    const DOCUMENTS: &str = "http://docs.oasis-open.org/wss/";
+    let folder = Folder::new();
+    for (password, items) in [("text", TEXT), ("digest", DIGEST)] {
+        let sent = |start: &str, encoding: &str| {
+            let sent = message(SOAP12, OF_2004, items);
+            let sent = sent.replace("\"w:Password", &format!("\"{start}Password"));
+            sent.replace(
+                "<w:Nonce>",
+                &format!("<w:Nonce EncodingType=\"{encoding}#Base64Binary\">"),
+            )
+        };
+        let own_type = format!("{DOCUMENTS}2004/01/oasis-200401-wss-username-token-profile-1.0");
+        let own_encoding = format!("{DOCUMENTS}2004/01/oasis-200401-wss-soap-message-security-1.0");
+        let own_start = format!("{own_type}#");
+        let strict = format!("mechanism = \"username\", password = \"{password}\"");
+        let lenient = format!("{strict}, username_token = {{ accept = [\"other-identifiers\"] }}");
+        let own = sent(&own_start, &own_encoding);
+        assert_eq!(verdict(&folder, &strict, &own), "accepted");
+        for start in [
+            "",
+            &format!("{DOCUMENTS}oasis-wss-username-token-profile-1.1#"),
+            &format!("{DOCUMENTS}2004/01/oasis-200401-wss-username-token-profile-1.1#"),
+        ] {
+            let sent = sent(start, &own_encoding);
+            let refused = "password-kind-not-allowed";
+            assert_eq!(verdict(&folder, &strict, &sent), refused, "{start}");
+            assert_eq!(verdict(&folder, &lenient, &sent), "accepted", "{start}");
+            let wrong = sent.replace(">secret<", ">Secret<").replace("LYY8", "LYY9");
+            assert_eq!(verdict(&folder, &lenient, &wrong), "authentication-failed");
+            // The type says which kind it is, however it is written.
+            let (one, other) = match password {
+                "text" => ("PasswordText", "PasswordDigest"),
+                _ => ("PasswordDigest", "PasswordText"),
+            };
+            let swapped = sent.replace(one, other);
+            assert_eq!(verdict(&folder, &lenient, &swapped), refused, "{start}");
+        }
+        for encoding in [
+            format!("{DOCUMENTS}2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"),
+            own_type,
+        ] {
+            let sent = sent(&own_start, &encoding);
+            let refused = match password {
+                "text" => "accepted",
+                _ => "token-unsupported",
+            };
+            assert_eq!(verdict(&folder, &strict, &sent), refused, "{encoding}");
+            assert_eq!(verdict(&folder, &lenient, &sent), "accepted", "{encoding}");
+        }
+        let refused = "password-kind-not-allowed";
+        for start in ["urn:x#", "#", "w:", &format!("{DOCUMENTS}Password#")] {
+            let sent = sent(start, &own_encoding);
+            assert_eq!(verdict(&folder, &lenient, &sent), refused, "{start}");
+        }
+    }
+}
+
 #[test]
 fn tokens_of_the_draft_of_2002_are_accepted_where_the_file_says_so() {
     let folder = Folder::new();

@@ -37,6 +37,9 @@ pub struct UsernameDialects {
     /// `Password/@Type` may be a qualified name, as drafts of WS-Security had it:
     /// `wsse:PasswordText`.
     pub qualified_types: bool,
+    /// `Password/@Type` and `Nonce/@EncodingType` may be names of the profile with the identifier
+    /// of another document in front, or a type with none.
+    pub other_identifiers: bool,
     /// The Security header and the token may be those of the draft of July 2002.
     pub draft_2002: bool,
 }

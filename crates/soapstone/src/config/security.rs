@@ -505,7 +505,8 @@ fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
     let nonce = table.boolean("nonce");
     let created = table.boolean("created");
     let implied_text = table.boolean("implied_text");
-    let accepted = table.choices("accept", &[("qualified-types", false), ("2002/07", true)]);
+    let forms = ["qualified-types", "other-identifiers", "2002/07"];
+    let accepted = table.choices("accept", &forms.map(|form| (form, form)));
     let accepted = accepted.unwrap_or_default();
     table.finish();
     UsernameTokenConfig {
@@ -514,8 +515,9 @@ fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
         created,
         implied_text,
         dialects: UsernameDialects {
-            qualified_types: accepted.contains(&false),
-            draft_2002: accepted.contains(&true),
+            qualified_types: accepted.contains(&"qualified-types"),
+            other_identifiers: accepted.contains(&"other-identifiers"),
+            draft_2002: accepted.contains(&"2002/07"),
         },
     }
 }

@@ -142,6 +142,13 @@ impl PasswordKind {
             PASSWORD_DIGEST => return Some(Self::Digest),
             _ => {}
         }
+        if dialects.other_identifiers {
+            let mut starts = OTHER_STARTS_OF_TYPES.into_iter();
+            let named = starts.find_map(|start| Self::named(said.strip_prefix(start)?));
+            if named.is_some() {
+                return named;
+            }
+        }
         let is_of_draft = password.namespace() == WSSE_2002 && dialects.draft_2002;
         let (prefix, local) = said.split_once(':')?;
         let namespace = password.namespace_of(prefix)?;
@@ -149,6 +156,11 @@ impl PasswordKind {
         if !is_ours || !(dialects.qualified_types || is_of_draft) {
             return None;
         }
+        Self::named(local)
+    }
+
+    /// The kind that the profile calls so.
+    fn named(local: &str) -> Option<Self> {
         match local {
             "PasswordText" => Some(Self::Text),
             "PasswordDigest" => Some(Self::Digest),
@@ -156,6 +168,20 @@ impl PasswordKind {
         }
     }
 }
+
+/// What clients write in front of the names of types, ONVIF's above all: version 1.1 of the profile
+/// has kept the identifiers of 1.0 for them (UsernameToken Profile 1.1.1, 2.1).
+const OTHER_STARTS_OF_TYPES: [&str; 3] = [
+    "http://docs.oasis-open.org/wss/oasis-wss-username-token-profile-1.1#",
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.1#",
+    "",
+];
+
+/// What they write as the encoding of a nonce: SOAP Message Security has the identifier.
+const OTHER_ENCODINGS: [&str; 2] = [
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd#Base64Binary",
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#Base64Binary",
+];
 
 /// A `UsernameToken` as found, with nothing checked but its shape and its times.
 struct UsernameToken {
@@ -213,6 +239,7 @@ impl UsernameToken {
             Some((policy, ..)) => policy.dialects,
             None => UsernameDialects {
                 qualified_types: true,
+                other_identifiers: true,
                 draft_2002: true,
             },
         };
@@ -255,7 +282,11 @@ impl UsernameToken {
                         local == "Base64Binary" && nonce.namespace_of(prefix) == Some(WSSE_2002)
                     })
                 };
-                if extension == WSSE || !said.as_deref().is_some_and(of_draft) {
+                let is_other =
+                    |said: &str| dialects.other_identifiers && OTHER_ENCODINGS.contains(&said);
+                let is_accepted =
+                    |said: &str| is_other(said) || extension != WSSE && of_draft(said);
+                if !said.as_deref().is_some_and(is_accepted) {
                     // BSP 1.1, R4221.
                     only_base64(nonce, "nonce")?;
                 }
