@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use soapstone_crypto::hexadecimal;
 use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSU, XENC};
-use soapstone_wss::{ItemKind, SecurityHeader, parse_date_time};
+use soapstone_wss::{DATE_TIME_FORM, ItemKind, SecurityHeader, parse_date_time};
 use soapstone_xml::{Document, Element};
 
 use crate::cause::Cause;
@@ -159,7 +159,7 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
                 Severity::Error,
                 "timestamp-malformed",
                 place.as_str(),
-                format!("`{text}` in wsu:{local} is no xsd:dateTime with a time zone"),
+                format!("`{text}` in wsu:{local} is no {DATE_TIME_FORM}"),
             ));
         }
         moment

@@ -225,7 +225,7 @@ fn instant(element: Element<'_>, parent: &'static str) -> Result<Timestamp, Reje
         let local = element.local();
         let found: String = text.chars().take(LONGEST_TOLD).collect();
         malformed(format!(
-            "expected `{local}` as xsd:dateTime with a time zone, found `{found}`"
+            "expected `{local}` as {DATE_TIME_FORM}, found `{found}`"
         ))
     })
 }
@@ -236,12 +236,21 @@ const LONGEST_TOLD: usize = 80;
 /// Bytes of `2026-11-20T12:00:00`.
 const WITHOUT_ZONE: usize = 19;
 
+/// Digits of the fraction of a second that a moment has: nanoseconds.
+const DIGITS_READ: usize = 9;
+
+/// What a text is read as a time for, which a type of XML Schema has more forms than.
+pub const DATE_TIME_FORM: &str =
+    "xsd:dateTime with a time zone, four digits of the year and an hour below 24";
+
 /// Reads an `xsd:dateTime` that names its time zone (XML Schema Part 2, 3.2.7); `None` for
-/// everything else.
+/// everything else. More than nine digits of a second's fraction are cut, so a time is never later
+/// than it was written.
 ///
 /// RFC 3339, RFC 9557 and ISO 8601 have forms that `xsd:dateTime` does not have, and a second 60 is
 /// none in XML Schema 1.0 (BSP 1.1, R3213 and R3215): another receiver would not read it, or read
-/// another moment.
+/// another moment. A year of more than four digits and an hour 24 are left out, though schemas have
+/// them: no sender means either, and not every receiver reads them.
 pub fn parse_date_time(text: &str) -> Option<Timestamp> {
     let date_time = text.as_bytes().get(..WITHOUT_ZONE)?;
     let form = date_time.iter().zip(b"dddd-dd-ddTdd:dd:dd");
@@ -254,14 +263,24 @@ pub fn parse_date_time(text: &str) -> Option<Timestamp> {
         return None;
     }
     let rest = &text[WITHOUT_ZONE..];
-    let zone = match rest.strip_prefix('.') {
-        None => rest,
+    let (digits, zone) = match rest.strip_prefix('.') {
+        None => ("", rest),
         Some(fraction) => {
             let zone = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit());
-            (zone.len() < fraction.len()).then_some(zone)?
+            let digits = &fraction[..fraction.len() - zone.len()];
+            (!digits.is_empty()).then_some((digits, zone))?
         }
     };
-    is_zone(zone).then(|| text.parse().ok()).flatten()
+    if !is_zone(zone) {
+        return None;
+    }
+    match digits.get(..DIGITS_READ) {
+        Some(read) if read != digits => {
+            let date_time = &text[..WITHOUT_ZONE];
+            format!("{date_time}.{read}{zone}").parse().ok()
+        }
+        _ => text.parse().ok(),
+    }
 }
 
 /// `Z`, or the difference to UTC in hours and minutes.
@@ -295,6 +314,12 @@ mod tests {
             ("2026-11-20T12:00:59Z", true),
             ("2026-11-20T12:00:59.123Z", true),
             ("2026-11-20T12:00:59.1234567Z", true),
+            ("2026-11-20T12:00:59.1234567890Z", true),
+            ("2026-11-20T12:00:59.123456789012+01:00", true),
+            ("2026-11-20T12:00:59.1234567890", false),
+            ("2026-11-20T24:00:00Z", false),
+            ("12026-11-20T12:00:59Z", false),
+            ("-2026-11-20T12:00:59Z", false),
             ("2026-11-20T12:00:59+01:30", true),
             ("2026-11-20T12:00:59-14:00", true),
             ("2026-11-20T12:00:60Z", false),
@@ -320,6 +345,22 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(parse_date_time(text).is_some(), reads, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_cut_after_nine_digits() {
+        let nines = format!("2026-11-20T12:00:59.{}Z", "9".repeat(1000));
+        for (long, short) in [
+            (&*nines, "2026-11-20T12:00:59.999999999Z"),
+            (
+                "2026-11-20T12:00:59.0000000019+01:30",
+                "2026-11-20T12:00:59.000000001+01:30",
+            ),
+        ] {
+            let read = parse_date_time(long);
+            assert!(read.is_some(), "{long}");
+            assert_eq!(read, short.parse().ok(), "{long}");
         }
     }
 }

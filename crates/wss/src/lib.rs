@@ -97,7 +97,7 @@ pub use evidence::{
     KeyEvidence, SignatureEvidence, SignatureRole, Signer,
 };
 pub use facts::{Facts, HeldAssertion, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
+pub use freshness::{DATE_TIME_FORM, Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use header_order::OrderedItem;
 pub use inclusive_prefixes::InclusivePrefixes;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone_wss::names::WSU;
-use soapstone_wss::{only_attributes, parse_date_time};
+use soapstone_wss::{DATE_TIME_FORM, only_attributes, parse_date_time};
 use soapstone_xml::Element;
 
 use super::read::{MessageError, set, text};
@@ -78,9 +78,8 @@ fn instant(element: Element<'_>) -> Result<Timestamp, MessageError> {
         let expected = "no attributes without a namespace";
         return Err(MessageError::value(element, expected, Some(problem)));
     }
-    parse_date_time(&text).ok_or_else(|| {
-        MessageError::value(element, "xsd:dateTime with a time zone", Some(text.clone()))
-    })
+    parse_date_time(&text)
+        .ok_or_else(|| MessageError::value(element, DATE_TIME_FORM, Some(text.clone())))
 }
 
 /// `instant + duration`, or the end of time.

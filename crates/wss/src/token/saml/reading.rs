@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use soapstone_xml::Element;
 
 use crate::envelope::expanded_name;
-use crate::freshness::parse_date_time;
+use crate::freshness::{DATE_TIME_FORM, parse_date_time};
 use crate::names::XSI;
 use crate::rejected::Rejected;
 
@@ -181,7 +181,7 @@ pub(super) fn instant(element: Element<'_>, local: &str) -> Result<Timestamp, Re
     parse_date_time(value.trim()).ok_or_else(|| {
         let found = excerpt(&value);
         malformed(format!(
-            "expected `{local}` as xsd:dateTime with a time zone, found `{found}`"
+            "expected `{local}` as {DATE_TIME_FORM}, found `{found}`"
         ))
     })
 }

@@ -61,8 +61,9 @@ fn a_second_60_is_refused_in_every_time() {
         let leaping = whole.replace(time, &time.replace(text, &leap));
         let refused = refuse(&username(), &message.replace(whole, &leaping));
         let local = element.trim_start_matches("wsu:");
-        let problem =
-            format!("expected `{local}` as xsd:dateTime with a time zone, found `{leap}`");
+        let problem = format!(
+            "expected `{local}` as xsd:dateTime with a time zone, four digits of the year and an hour below 24, found `{leap}`"
+        );
         let element = match parent {
             "wsu:Timestamp" => "wsu:Timestamp",
             _ => "wsse:UsernameToken",

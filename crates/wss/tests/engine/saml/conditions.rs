@@ -219,7 +219,7 @@ fn every_condition_holds_and_is_understood() {
         let refused = open_over_tls(&message).unwrap_err().to_string();
         assert!(
             refused.starts_with(
-                "`saml:Assertion`: expected `NotOnOrAfter` as xsd:dateTime with a time zone"
+                "`saml:Assertion`: expected `NotOnOrAfter` as xsd:dateTime with a time zone, four digits of the year and an hour below 24"
             ),
             "{name}: {refused}"
         );
