@@ -67,7 +67,30 @@ fn the_cause_of_a_broken_message_is_named_with_its_proof() {
             || text.contains("\nrefused (signature-mismatch): "),
         "{text}"
     );
-    assert!(text.contains("NOT MET: `Body` signed: "), "{text}");
+    assert!(
+        text.contains(
+            "\n  not judged: `Body` signed: `ds:Signature` in line 3 was refused before\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("NOT MET"), "{text}");
+}
+
+#[test]
+fn a_sound_message_that_is_refused_is_told_to_be_both() {
+    let folder = prepared();
+    // By the letter this suite signs with SHA-1.
+    let by_letter = folder.read("server.toml").replace("+RsaSha256", "");
+    folder.write("letter.toml", by_letter);
+    let run = folder.run("explain --config letter.toml good.xml");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    assert!(text.contains("\nrefused (algorithm-not-allowed): "), "{text}");
+    assert!(
+        text.contains("\nThe message is sound in itself; it is refused for the reason above.\n"),
+        "{text}"
+    );
+    assert!(!text.contains("Nothing wrong was found"), "{text}");
 }
 
 #[test]

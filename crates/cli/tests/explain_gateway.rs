@@ -94,7 +94,7 @@ fn a_refused_message_is_explained_by_the_id_in_the_log() {
     let text = String::from_utf8_lossy(&run.out).into_owned();
     assert!(text.starts_with(&format!("{id}: SOAP 1.1, ")), "{text}");
     assert!(text.contains("[white-space]"), "{text}");
-    assert!(text.contains("NOT MET: `Body` signed: "), "{text}");
+    assert!(text.contains("not judged: `Body` signed: "), "{text}");
     let run = folder.run(&format!(
         "explain --gateway http://127.0.0.1:{admin} none-r1"
     ));

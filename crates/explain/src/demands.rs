@@ -22,7 +22,12 @@ pub fn algorithms(policy: &Policy, told: &Explanation) -> Vec<Demand> {
                 "it is {found}: have the sender change it, or name it in `algorithms` or another `suite`"
             ),
         };
-        let one = Demand { demand, met, says };
+        let one = Demand {
+            demand,
+            met,
+            judged: true,
+            says,
+        };
         if !all.contains(&one) {
             all.push(one);
         }

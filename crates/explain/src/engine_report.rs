@@ -90,14 +90,19 @@ impl OperationObserver for EngineReport {
             ),
             Event::Decryption { refused: None, .. } => self.deciphered = true,
             // Demands are compared when everything is deciphered.
-            Event::Demand { demand, refused } => {
+            Event::Demand {
+                demand,
+                refused,
+                unjudged_for,
+            } => {
                 if std::mem::take(&mut self.deciphered) {
                     let document = envelope.document();
                     let mut plain = Vec::new();
                     document.write(document.root().id(), &mut plain);
                     self.plain = Some(plain);
                 }
-                add(&mut self.demands, compared(demand, refused));
+                let before = unjudged_for.map(|item| place(envelope, item));
+                add(&mut self.demands, compared(demand, refused, before));
             }
             _ => {}
         }
@@ -134,9 +139,14 @@ fn holder_of(holder: &Signer) -> String {
     }
 }
 
-/// A demand in words, and how it compares.
-fn compared(demand: wss::Demand<'_>, refused: Option<&Rejected>) -> Demand {
-    let met = refused.is_none();
+/// A demand in words, and how it compares. `before` is the refused item that it rests on.
+fn compared(
+    demand: wss::Demand<'_>,
+    refused: Option<&Rejected>,
+    before: Option<(String, u32)>,
+) -> Demand {
+    let judged = before.is_none();
+    let met = judged && refused.is_none();
     let (demand, there) = match demand {
         wss::Demand::EncryptedHeaders => (
             "one header block in each wsse11:EncryptedHeader".to_owned(),
@@ -175,6 +185,10 @@ fn compared(demand: wss::Demand<'_>, refused: Option<&Rejected>) -> Demand {
             "the order of signing and encrypting".to_owned(),
             "it is kept",
         ),
+        wss::Demand::Attachments => (
+            "attachments signed and encrypted as the file says".to_owned(),
+            "those that are there are",
+        ),
         wss::Demand::Layout => ("the order of the header's items".to_owned(), "it is kept"),
         wss::Demand::Places => (
             "signed elements where a receiver looks for them".to_owned(),
@@ -186,12 +200,18 @@ fn compared(demand: wss::Demand<'_>, refused: Option<&Rejected>) -> Demand {
         ),
         other => (format!("{other:?}"), "it is met"),
     };
-    let says = match refused {
-        None => there.to_owned(),
-        Some(rejected) => match rejected.hint() {
+    let says = match (before, refused) {
+        (Some((element, line)), _) => format!("`{element}` in line {line} was refused before"),
+        (None, None) => there.to_owned(),
+        (None, Some(rejected)) => match rejected.hint() {
             Some(hint) => format!("{rejected}; {hint}"),
             None => rejected.to_string(),
         },
     };
-    Demand { demand, met, says }
+    Demand {
+        demand,
+        met,
+        judged,
+        says,
+    }
 }

@@ -309,7 +309,10 @@ pub struct Demand {
     pub demand: String,
     /// Whether the message meets it, as far as it can be told without trust.
     pub met: bool,
-    /// What the message has, and what would meet the demand.
+    /// Whether it was judged. Where something that it rests on was refused before, it is neither
+    /// met nor unmet.
+    pub judged: bool,
+    /// What the message has, and what would meet the demand; or what was refused before.
     pub says: String,
 }
 

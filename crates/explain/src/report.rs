@@ -72,10 +72,7 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         if let Some(hint) = &verdict.hint {
             writeln!(out, "  hint: {}", line(hint))?;
         }
-        for one in &verdict.demands {
-            let word = if one.met { "met" } else { "NOT MET" };
-            writeln!(out, "  {word}: {}: {}", line(&one.demand), line(&one.says))?;
-        }
+        demands(verdict, out)?;
         keys(verdict, out)?;
     }
     findings(told, out)?;
@@ -190,6 +187,19 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
+/// The demands of the endpoint file, and how each compares.
+fn demands(verdict: &Verdict, out: &mut String) -> std::fmt::Result {
+    for one in &verdict.demands {
+        let word = match (one.judged, one.met) {
+            (false, _) => "not judged",
+            (true, true) => "met",
+            (true, false) => "NOT MET",
+        };
+        writeln!(out, "  {word}: {}: {}", line(&one.demand), line(&one.says))?;
+    }
+    Ok(())
+}
+
 /// The keys that the endpoint file's plan found, and whom it trusts.
 fn keys(verdict: &Verdict, out: &mut String) -> std::fmt::Result {
     for one in &verdict.keys {
@@ -216,8 +226,17 @@ fn keys(verdict: &Verdict, out: &mut String) -> std::fmt::Result {
 }
 
 fn findings(told: &Explanation, out: &mut String) -> std::fmt::Result {
-    if told.findings.is_empty() {
-        writeln!(out, "\nNothing wrong was found.")?;
+    let is_refused = told
+        .verdict
+        .as_ref()
+        .is_some_and(|verdict| !verdict.accepted);
+    match (told.findings.is_empty(), is_refused) {
+        (true, false) => writeln!(out, "\nNothing wrong was found.")?,
+        (true, true) => writeln!(
+            out,
+            "\nThe message is sound in itself; it is refused for the reason above."
+        )?,
+        (false, _) => {}
     }
     let mut sorted: Vec<_> = told.findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

@@ -82,6 +82,9 @@ pub enum Event<'e> {
         demand: Demand<'e>,
         /// Why the demand is not met.
         refused: Option<&'e Rejected>,
+        /// An item of the header that was refused before, where the demand rests on it: then the
+        /// demand is neither met nor unmet.
+        unjudged_for: Option<NodeId>,
     },
 }
 

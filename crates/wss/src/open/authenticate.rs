@@ -66,7 +66,7 @@ impl Opening<'_> {
         let mut signatures = Vec::new();
         for item in header.items() {
             let outcome = self.read_in_the_clear(item.node, item.kind);
-            if self.judge(outcome)? == Some(true) {
+            if self.judge_item(item.node, item.kind, outcome)? == Some(true) {
                 signatures.push(item.node);
             }
         }
@@ -99,10 +99,8 @@ impl Opening<'_> {
         self.items = header.into_items();
         for node in signatures {
             let outcome = self.authenticate_signature(node, &mut cipher_text);
-            match self.judge(outcome)? {
-                Some(authentic) => self.authentic.extend(authentic),
-                None => self.refusals.signatures.push(node),
-            }
+            let authentic = self.judge_item(node, ItemKind::Signature, outcome)?;
+            self.authentic.extend(authentic.flatten());
         }
         if !hides_items && !hides_assertion {
             // Its place may be inside of a signature.

@@ -7,7 +7,7 @@ use super::assertion::holder_misused;
 use super::comparison::Comparison;
 use crate::binding::{Layout, ProtectionOrder};
 use crate::confirmation;
-use crate::event::{Demand, Event};
+use crate::event::Demand;
 use crate::evidence::{SignatureEvidence, Signer};
 use crate::names::{WSSE, WSSE11, XENC};
 use crate::part::{EncryptedPart, Part};
@@ -80,11 +80,19 @@ impl Comparison<'_, '_> {
         for (wanted, order) in encryption.iter().flat_map(|one| &one.parts) {
             let mut nodes = self.nodes_of(&wanted.part).into_iter();
             let outcome = nodes.try_for_each(|node| {
-                let data = self.compare_encrypted(wanted, node, *order)?;
-                if self.is_selected_in_place(&wanted.part, node, data) {
-                    awaited.push(data);
-                }
-                Ok(())
+                let compared = self.compare_encrypted(wanted, node, *order);
+                let data = match &compared {
+                    Ok(data) => Some(*data),
+                    // In the wrong order it is no other cipher text than the plan's.
+                    Err(_) if self.observer.explains => self
+                        .deciphering(node, wanted.extent)
+                        .map(|proof| proof.encrypted_data),
+                    Err(_) => None,
+                };
+                let in_place =
+                    data.filter(|data| self.is_selected_in_place(&wanted.part, node, *data));
+                awaited.extend(in_place);
+                compared.map(drop)
             });
             self.judge(Demand::Encrypted(wanted), outcome)?;
         }
@@ -94,11 +102,7 @@ impl Comparison<'_, '_> {
     /// Ends the comparison where a demand is not met. For an explanation it goes on, and the first
     /// refusal is kept.
     fn judge(&mut self, demand: Demand<'_>, outcome: Result<(), Rejected>) -> Result<(), Rejected> {
-        self.observer
-            .found(&self.message.envelope, || Event::Demand {
-                demand,
-                refused: outcome.as_ref().err(),
-            });
+        self.tell_of_demand(demand, outcome.as_ref().err());
         if !self.observer.explains {
             return outcome;
         }

@@ -10,6 +10,7 @@ use super::opening::Opening;
 use super::plaintext::Plaintext;
 use crate::binding::ProtectionOrder;
 use crate::evidence::{EncryptionEvidence, Evidence, SignatureEvidence};
+use crate::header::ItemKind;
 use crate::names::WSSE11;
 use crate::operation::Observer;
 use crate::part::{Extent, Part};
@@ -24,6 +25,8 @@ pub(super) struct Comparison<'a, 'p> {
     pub(super) uses: &'a [(NodeId, NodeId)],
     pub(super) evidence: &'a mut Evidence,
     pub(super) observer: &'a mut Observer<'p>,
+    /// The items of the header that an explanation went on after.
+    pub(super) refused_items: &'a [(NodeId, ItemKind)],
     /// The first refusal, where the others are explained as well.
     pub(super) refused: Option<Rejected>,
 }
@@ -37,6 +40,7 @@ impl<'p> Opening<'p> {
             uses: self.keyring.uses(),
             evidence: &mut self.evidence,
             observer: &mut self.observer,
+            refused_items: &self.refusals.items,
             refused: None,
         }
     }

@@ -43,6 +43,7 @@ mod replay_keys;
 mod signature;
 mod signer;
 mod symmetric_keys;
+mod unjudged;
 mod wrapped_keys;
 
 use jiff::Timestamp;
@@ -207,7 +208,7 @@ impl Opening<'_> {
         let mut next = first.map(|child| child.id());
         while let Some(node) = next {
             let outcome = self.process(node, buffers);
-            self.judge(outcome)?;
+            self.judge_item(node, self.kind_of(node), outcome)?;
             // Asked anew each time: decryption may have put other elements in the place of this
             // one's followers.
             next = self.plaintext.after(self.message.document(), node);
@@ -247,7 +248,7 @@ impl Opening<'_> {
                 self.observer.ended(Operation::Encryption);
                 processed
             }
-            ItemKind::Signature if self.refusals.signatures.contains(&node) => Ok(()),
+            ItemKind::Signature if self.refusals.contains(node) => Ok(()),
             ItemKind::Signature => self.process_signature(node),
             // The others were read before anything was deciphered. What a key lists of attachments
             // is deciphered with that key.

@@ -51,8 +51,15 @@ pub(super) struct Opening<'p> {
 pub(super) struct Refusals {
     /// The first one, which is the verdict.
     pub(super) first: Option<Rejected>,
-    /// Signatures that were refused in the clear.
-    pub(super) signatures: Vec<NodeId>,
+    /// The items of the header that were refused, in the order of their refusals.
+    pub(super) items: Vec<(NodeId, ItemKind)>,
+}
+
+impl Refusals {
+    /// Whether an item was refused.
+    pub(super) fn contains(&self, node: NodeId) -> bool {
+        self.items.iter().any(|(item, _)| *item == node)
+    }
 }
 
 impl<'p> Opening<'p> {
@@ -120,5 +127,19 @@ impl<'p> Opening<'p> {
             }
             Err(rejected) => Err(rejected),
         }
+    }
+
+    /// [Judges](Self::judge) an item of the header. An explanation keeps in mind which ones were
+    /// refused: demands that rest on them are not judged.
+    pub(super) fn judge_item<T>(
+        &mut self,
+        node: NodeId,
+        kind: ItemKind,
+        outcome: Result<T, Rejected>,
+    ) -> Result<Option<T>, Rejected> {
+        if outcome.is_err() && self.observer.explains {
+            self.refusals.items.push((node, kind));
+        }
+        self.judge(outcome)
     }
 }

@@ -8,7 +8,7 @@ use soapstone_xml::{Element, NodeId};
 use super::comparison::Comparison;
 use crate::binding::ProtectionOrder;
 use crate::envelope::expanded_name;
-use crate::event::{Demand, Event};
+use crate::event::Demand;
 use crate::evidence::MOST_DROPPED;
 use crate::names::{DS, SAML20, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::part::Part;
@@ -214,11 +214,7 @@ impl Comparison<'_, '_> {
     /// signatures are all that proves them.
     pub(super) fn blocks_to_pass_on(&mut self) -> Result<PassedBlocks, Rejected> {
         let outcome = self.proven_blocks();
-        self.observer
-            .found(&self.message.envelope, || Event::Demand {
-                demand: Demand::HeaderBlocks,
-                refused: outcome.as_ref().err(),
-            });
+        self.tell_of_demand(Demand::HeaderBlocks, outcome.as_ref().err());
         outcome
     }
 

@@ -75,13 +75,20 @@ impl OperationObserver for Listener {
                 let names: Vec<String> = plaintext.iter().map(|node| local(*node)).collect();
                 format!("deciphered {}: {}", names.concat(), outcome(refused))
             }
-            Event::Demand { demand, refused } => {
+            Event::Demand {
+                demand,
+                refused,
+                unjudged_for,
+            } => {
                 let demand = match demand {
                     Demand::Signed(part) => format!("{part} signed"),
                     Demand::Encrypted(wanted) => format!("{} encrypted", wanted.part),
                     other => format!("{other:?}"),
                 };
-                format!("{demand}: {}", outcome(refused))
+                match unjudged_for {
+                    Some(item) => format!("{demand}: not judged for {}", local(item)),
+                    None => format!("{demand}: {}", outcome(refused)),
+                }
             }
             other => panic!("expected an event that is known, found {other:?}"),
         });
@@ -229,14 +236,56 @@ fn an_explanation_goes_on_after_a_signature_that_does_not_verify() {
     let expected = [
         "value verified: false",
         "deciphered echo: met",
-        "Signature: signature-missing",
-        "Body signed: unsigned",
-        "Body encrypted: wrong-order",
+        "Signature: not judged for Signature",
+        "Body signed: not judged for Signature",
+        "Body encrypted: not judged for Signature",
+        "Order: not judged for Signature",
+        "Places: not judged for Signature",
     ];
     for one in expected {
         assert!(heard.iter().any(|it| it == one), "{one}: {heard:#?}");
     }
     assert_eq!(verdict.unwrap_err().name(), "signature-mismatch");
+}
+
+#[test]
+fn an_explanation_judges_no_demand_that_rests_on_cipher_text_nobody_could_decipher() {
+    let message = secure(&sign_encrypt(), PLAIN);
+    let value = cut(&message, "<xenc:CipherValue>", "</xenc:CipherValue>");
+    let at = "<xenc:CipherValue>".len();
+    let other = if &value[at..=at] == "A" { "B" } else { "A" };
+    let changed = [&value[..at], other, &value[at + 1..]].concat();
+    let (heard, verdict) = explained(&sign_encrypt(), &message.replacen(value, &changed, 1));
+    let expected = [
+        "Timestamp: met",
+        "Body encrypted: not judged for EncryptedKey",
+        "Body signed: not judged for Signature",
+    ];
+    for one in expected {
+        assert!(heard.iter().any(|it| it == one), "{one}: {heard:#?}");
+    }
+    assert_eq!(verdict.unwrap_err().name(), "decryption-failed");
+}
+
+#[test]
+fn an_explanation_judges_what_a_message_lacks() {
+    // Nothing was refused before: the Signature is not there, and nothing was encrypted.
+    let message = secure(&policy(Mechanism::Sign, "Basic256Sha256"), PLAIN);
+    let (heard, _) = explained(&sign_encrypt(), &message);
+    let expected = ["Body signed: met", "Body encrypted: unencrypted"];
+    for one in expected {
+        assert!(heard.iter().any(|it| it == one), "{one}: {heard:#?}");
+    }
+    let signature = cut(&message, "<ds:Signature ", "</ds:Signature>");
+    let (heard, _) = explained(&sign_encrypt(), &message.replace(signature, ""));
+    let expected = [
+        "Signature: signature-missing",
+        "Body signed: unsigned",
+        "Body encrypted: unencrypted",
+    ];
+    for one in expected {
+        assert!(heard.iter().any(|it| it == one), "{one}: {heard:#?}");
+    }
 }
 
 /// What a listener is told costs work, and must cost nothing else. An explanation ends with the
