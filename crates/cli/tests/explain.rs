@@ -85,7 +85,10 @@ fn a_sound_message_that_is_refused_is_told_to_be_both() {
     let run = folder.run("explain --config letter.toml good.xml");
     assert_eq!(run.status, 2);
     let text = String::from_utf8_lossy(&run.out).into_owned();
-    assert!(text.contains("\nrefused (algorithm-not-allowed): "), "{text}");
+    assert!(
+        text.contains("\nrefused (algorithm-not-allowed): "),
+        "{text}"
+    );
     assert!(
         text.contains("\nThe message is sound in itself; it is refused for the reason above.\n"),
         "{text}"
@@ -128,6 +131,35 @@ fn a_file_that_is_no_message_is_refused_with_what_was_done_to_it() {
     assert_eq!(run.status, 2);
     assert!(run.err.contains("inside of something else"), "{}", run.err);
     assert_eq!(folder.run("explain missing.xml").status, 1);
+}
+
+#[test]
+fn what_is_no_xml_is_named_as_opening_names_it() {
+    let folder = prepared();
+    let good = folder.read("good.xml");
+    let utf_16: Vec<u8> = good.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for (bytes, found) in [
+        (Vec::new(), "nothing: the message is empty"),
+        (b"{\"a\": 1}".to_vec(), "JSON"),
+        (utf_16, "UTF-16 without a byte order mark"),
+        (b"\x1f\x8b\x08\x00".to_vec(), "compressed data (gzip)"),
+        (
+            b"<html><body>502<br></body></html>".to_vec(),
+            "an HTML page",
+        ),
+    ] {
+        folder.write("other", bytes);
+        let open = folder.run("open --config server.toml other");
+        let said = format!(
+            "refused (not-an-envelope): expected a SOAP envelope, found {found}\nhint: have the peer send the envelope alone"
+        );
+        assert!(open.err.contains(&said), "{}", open.err);
+        for command in ["explain other", "explain --config server.toml other"] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 2, "{command}");
+            assert!(run.err.contains(&said), "{command}: {}", run.err);
+        }
+    }
 }
 
 #[test]

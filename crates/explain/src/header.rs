@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use soapstone_crypto::hexadecimal;
 use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSU, XENC};
-use soapstone_wss::{DATE_TIME_FORM, ItemKind, SecurityHeader, parse_date_time};
+use soapstone_wss::{
+    DATE_TIME_FORM, Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time,
+};
 use soapstone_xml::{Document, Element};
 
 use crate::cause::Cause;
@@ -46,6 +48,15 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
             "the message",
             duplicate.to_string(),
         ));
+    }
+    match Envelope::check(document) {
+        Ok(()) | Err(EnvelopeError::NotAnEnvelope { .. } | EnvelopeError::DuplicateId(_)) => {}
+        Err(error) => told.findings.push(Finding::new(
+            Severity::Error,
+            "not-soap",
+            "the message",
+            error.to_string(),
+        )),
     }
     let headers = SecurityHeader::in_document(document);
     for found in headers.iter().flat_map(SecurityHeader::items).take(MOST) {

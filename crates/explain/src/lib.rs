@@ -62,6 +62,7 @@ mod xop;
 use std::fmt;
 
 use soapstone_mime::{Message, Package, PackageError};
+use soapstone_wss::EnvelopeError;
 use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
 
 pub use cause::Cause;
@@ -83,8 +84,8 @@ pub use xop::of_mtom;
 /// A message that cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainError {
-    /// Why.
-    pub error: ParseError,
+    /// Why, as the engine says it.
+    pub error: EnvelopeError,
     /// What was done to it, where that can be told.
     pub cause: Option<String>,
 }
@@ -124,7 +125,7 @@ pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, Ex
             return match parse(source.clone()) {
                 Ok(document) => Ok(analysis::analyze(&document, None, &[], options)),
                 Err(error) => Err(ExplainError {
-                    error,
+                    error: EnvelopeError::of_unread(&source, error),
                     cause: Some(match unreadable(&source, &parse) {
                         Some(cause) => format!("{cause}; {apart}"),
                         None => apart,
@@ -134,7 +135,7 @@ pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, Ex
         }
     };
     let document = parse(message.root.clone()).map_err(|error| ExplainError {
-        error,
+        error: EnvelopeError::of_unread(&message.root, error),
         cause: unreadable(&message.root, &parse).map(str::to_owned),
     })?;
     Ok(analysis::analyze(&document, None, &message.parts, options))
@@ -148,9 +149,10 @@ fn explain_mtom(
     options: &Options<'_>,
 ) -> Result<Explanation, ExplainError> {
     let unread = |error| ExplainError { error, cause: None };
-    let included = xop::read(package, size, parsing).map_err(unread)?;
+    let included = xop::read(package, size, parsing).map_err(|error| unread(error.into()))?;
     let root = included.message.root.clone();
-    let document = Document::parse(root, parsing, &mut Buffers::new()).map_err(unread)?;
+    let document = Document::parse(root.clone(), parsing, &mut Buffers::new())
+        .map_err(|error| unread(EnvelopeError::of_unread(&root, error)))?;
     let parts = &included.message.parts;
     let mut told = analysis::analyze(&document, Some(&included.as_sent), parts, options);
     included.tell(&mut told, options.engine.is_some());

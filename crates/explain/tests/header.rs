@@ -79,3 +79,20 @@ fn a_timestamp_is_judged_where_it_is_an_item() {
     let elsewhere = format!("<q:odd xmlns:q=\"urn:q\">{item}</q:odd>");
     assert_eq!(kinds(&elsewhere), [""; 0]);
 }
+
+#[test]
+fn an_envelope_with_two_bodies_is_an_error() {
+    let message = PLAIN.replace("</soap:Body>", "</soap:Body><soap:Body/>");
+    let told = explain(message.into_bytes(), &Options::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let found = told
+        .findings
+        .iter()
+        .find(|finding| finding.kind == "not-soap");
+    let found = found.expect("a finding");
+    assert_eq!(found.severity, Severity::Error);
+    assert_eq!(
+        found.says,
+        "expected an optional `Header` and one `Body` in the `Envelope`, found `{http://schemas.xmlsoap.org/soap/envelope/}Body` in line 2"
+    );
+}

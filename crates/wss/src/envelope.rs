@@ -10,15 +10,13 @@ use std::fmt;
 use std::ops::Range;
 
 use soapstone_mime::Attachment;
-use soapstone_xml::{
-    Buffers, Document, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions, Problem,
-};
+use soapstone_xml::{Buffers, Document, Element, IdAttributes, Limits, NodeId, ParseOptions};
 
 use crate::envelope_error::EnvelopeError;
 use crate::names::{
     NEXT, NEXT_11, NEXT_12, SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSSE11,
 };
-use crate::recognize::{LOOKED_AT, recognized};
+use crate::recognize::LOOKED_AT;
 use crate::rejected::Rejected;
 
 /// Version of the SOAP envelope.
@@ -104,6 +102,56 @@ pub struct Envelope {
     body: NodeId,
 }
 
+/// What makes a document an envelope.
+struct Shape {
+    version: SoapVersion,
+    header: Option<NodeId>,
+    body: NodeId,
+}
+
+impl Shape {
+    fn of(document: &Document) -> Result<Self, EnvelopeError> {
+        if !is_version_1_0(document.bytes()) {
+            let found = "XML of another version than 1.0";
+            return Err(EnvelopeError::NotXml { found });
+        }
+        if let Some(duplicate) = document.duplicate_id() {
+            return Err(EnvelopeError::DuplicateId(duplicate));
+        }
+        let root = document.root();
+        let version = match (root.namespace(), root.local()) {
+            (SOAP11, "Envelope") => SoapVersion::V11,
+            (SOAP12, "Envelope") => SoapVersion::V12,
+            _ => {
+                return Err(EnvelopeError::NotAnEnvelope {
+                    found: expanded_name(root),
+                });
+            }
+        };
+        let mut header = None;
+        let mut body = None;
+        for child in root.children() {
+            let ours = child.namespace() == version.namespace() && body.is_none();
+            match child.local() {
+                "Header" if ours && header.is_none() => header = Some(child.id()),
+                "Body" if ours => body = Some(child.id()),
+                _ => {
+                    return Err(EnvelopeError::UnexpectedChild {
+                        found: expanded_name(child),
+                        line: child.line_column().0,
+                    });
+                }
+            }
+        }
+        let body = body.ok_or(EnvelopeError::BodyMissing)?;
+        Ok(Self {
+            version,
+            header,
+            body,
+        })
+    }
+}
+
 impl Envelope {
     /// Scans `bytes` once and finds Header and Body.
     ///
@@ -151,45 +199,14 @@ impl Envelope {
         let document = match Document::parse(bytes, &options, buffers) {
             Ok(document) => document,
             Err(error) => {
-                return Err(match recognized(&beginning[..looked_at]) {
-                    Some(found) if !is_limit(&error) => EnvelopeError::NotXml { found },
-                    _ => EnvelopeError::Xml(error),
-                });
+                return Err(EnvelopeError::of_unread(&beginning[..looked_at], error));
             }
         };
-        if !is_version_1_0(document.bytes()) {
-            let found = "XML of another version than 1.0";
-            return Err(EnvelopeError::NotXml { found });
-        }
-        if let Some(duplicate) = document.duplicate_id() {
-            return Err(EnvelopeError::DuplicateId(duplicate));
-        }
-        let root = document.root();
-        let version = match (root.namespace(), root.local()) {
-            (SOAP11, "Envelope") => SoapVersion::V11,
-            (SOAP12, "Envelope") => SoapVersion::V12,
-            _ => {
-                return Err(EnvelopeError::NotAnEnvelope {
-                    found: expanded_name(root),
-                });
-            }
-        };
-        let mut header = None;
-        let mut body = None;
-        for child in root.children() {
-            let ours = child.namespace() == version.namespace() && body.is_none();
-            match child.local() {
-                "Header" if ours && header.is_none() => header = Some(child.id()),
-                "Body" if ours => body = Some(child.id()),
-                _ => {
-                    return Err(EnvelopeError::UnexpectedChild {
-                        found: expanded_name(child),
-                        line: child.line_column().0,
-                    });
-                }
-            }
-        }
-        let body = body.ok_or(EnvelopeError::BodyMissing)?;
+        let Shape {
+            version,
+            header,
+            body,
+        } = Shape::of(&document)?;
         Ok(Self {
             document,
             options,
@@ -199,6 +216,14 @@ impl Envelope {
             header,
             body,
         })
+    }
+
+    /// Whether [`parse`](Self::parse) takes a document for an envelope.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn check(document: &Document) -> Result<(), EnvelopeError> {
+        Shape::of(document).map(drop)
     }
 
     /// The same envelope with the attachments of its message, of `limit` bytes at most together.
@@ -416,11 +441,6 @@ pub(crate) fn is_version_1_0(text: &[u8]) -> bool {
         version.trim_ascii_start(),
         [b'"' | b'\'', b'1', b'.', b'0', b'"' | b'\'', ..]
     )
-}
-
-/// Whether it is a limit that a message passes, whatever it is.
-fn is_limit(error: &ParseError) -> bool {
-    matches!(error.problem, Problem::TooMany { .. })
 }
 
 /// Where an element lies in the source of a message that has no grafts.

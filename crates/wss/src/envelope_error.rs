@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use soapstone_xml::{DuplicateId, ParseError};
+use soapstone_xml::{DuplicateId, ParseError, Problem};
+
+use crate::recognize::{LOOKED_AT, recognized};
 
 /// Why bytes are not a SOAP envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,22 @@ pub enum EnvelopeError {
         /// The limit, bytes.
         limit: usize,
     },
+}
+
+impl EnvelopeError {
+    /// Why bytes are no envelope that the parser refuses: they are something else that is known, or
+    /// no XML within the limits. What they are is told by the first of `bytes`.
+    #[must_use]
+    pub fn of_unread(bytes: &[u8], error: ParseError) -> Self {
+        // A limit is passed whatever the message is.
+        if matches!(error.problem, Problem::TooMany { .. }) {
+            return Self::Xml(error);
+        }
+        match recognized(&bytes[..bytes.len().min(LOOKED_AT)]) {
+            Some(found) => Self::NotXml { found },
+            None => Self::Xml(error),
+        }
+    }
 }
 
 impl fmt::Display for EnvelopeError {

@@ -15,7 +15,7 @@ use soapstone::crypto::{Certificate, Identity, KeyStore, SecretBytes, SymmetricK
 use soapstone::endpoint::{Calling, Endpoint, Fixed, Memory, Opens, Serving};
 use soapstone::mime::{Message, Package, PackageError};
 use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
+use soapstone::wss::{InboundPlan, Policy, Rejected};
 use soapstone::xml::{Limits, ParseOptions};
 use soapstone_explain::{
     Arrived, EngineReport, Explanation, Known, Options, Verdict, algorithms, compare, explain,
@@ -199,11 +199,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         told = explain(message, &options);
     }
     let mut told = told.map_err(|error| {
-        let rejected = Rejected::from(EnvelopeError::from(error.error.clone()));
+        let rejected = Rejected::from(error.error.clone());
         Refusal {
             name: rejected.name().to_owned(),
             message: error.to_string(),
-            hint: None,
+            hint: rejected.hint().map(str::to_owned),
             unsupported: None,
         }
     })?;
