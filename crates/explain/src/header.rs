@@ -71,6 +71,10 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
             timestamp(item, options, &mut told.findings);
         }
     }
+    for (place, says) in crate::keys::malformed(document) {
+        let finding = Finding::new(Severity::Error, "token-malformed", place, says);
+        told.findings.push(finding);
+    }
     certificates(document, options, told);
 }
 

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use soapstone_crypto::{Certificate, PrivateKey, PublicKey, SecretBytes, SymmetricKey, base64};
-use soapstone_wss::names::{DS, SAML11, SAML20, WSSE};
+use soapstone_wss::names::{DS, SAML11, SAML20, WSSE, XENC};
 use soapstone_xml::{Document, Element, NodeId};
 use soapstone_xmlsec::keyinfo::{KeyValue, der_encoded_key_value};
 use soapstone_xmlsec::namespaces::DSIG11;
@@ -102,6 +102,40 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
                 node: None,
             }),
     );
+    found
+}
+
+/// Types of binary tokens that are certificates, behind the `#` (X.509 Token Profile 1.1.1, 3.1).
+const CERTIFICATES: [&str; 5] = ["X509v3", "X509v1", "X509", "X509PKIPathv1", "PKCS7"];
+
+/// Binary tokens and certificates of the message that cannot be read: where each stands, and what
+/// was expected and found.
+pub(crate) fn malformed(document: &Document) -> Vec<(String, String)> {
+    let tokens = document.elements_named(WSSE, "BinarySecurityToken");
+    let inside = document.elements_named(DS, "X509Certificate");
+    let mut found = Vec::new();
+    for element in tokens.chain(inside).take(MOST) {
+        let value_type = element.attribute("", "ValueType").unwrap_or_default();
+        let kind = value_type.rsplit('#').next().unwrap_or_default();
+        let is_certificate = element.is(DS, "X509Certificate") || CERTIFICATES.contains(&kind);
+        let text = element.text();
+        let says = match base64::decode_xml_to_vec(text.as_bytes()) {
+            Err(_) if text.contains("-----BEGIN ") => {
+                "PEM lines inside; expected base64 of DER alone".to_owned()
+            }
+            Err(_) => "expected base64, found other characters or an end in the middle".to_owned(),
+            Ok(bytes) if bytes.starts_with(b"-----BEGIN ") => {
+                "base64 of a PEM file; expected base64 of DER alone".to_owned()
+            }
+            Ok(bytes) if is_certificate && certificates_in(&bytes).is_empty() => format!(
+                "expected base64 of a certificate, found {} bytes that are none: cut off, perhaps",
+                bytes.len()
+            ),
+            Ok(_) => continue,
+        };
+        let (name, line) = (element.qualified_name(), element.line_column().0);
+        found.push((format!("`{name}` in line {line}"), says));
+    }
     found
 }
 
@@ -205,6 +239,21 @@ pub(crate) fn of_holder<'d>(key_info: Element<'d>) -> Option<Element<'d>> {
         let mut inside = confirmation.descendants();
         inside.find(|element| element.is(DS, "KeyInfo"))
     })
+}
+
+/// The reference of a `ds:KeyInfo` to a token of the message that is not there, and that no cipher
+/// text can hold.
+pub(crate) fn missing_token(key_info: Element<'_>) -> Option<String> {
+    let document = key_info.document();
+    let mut cipher_text = document.elements_named(XENC, "EncryptedData");
+    if cipher_text.any(|data| !data.is_replaced()) {
+        return None;
+    }
+    let mut names = key_info.descendants().take(MOST_NAMES);
+    let reference = names.find(|element| element.is(WSSE, "Reference"))?;
+    let uri = reference.attribute("", "URI")?;
+    let found = document.by_id(uri.strip_prefix('#')?).ok().flatten();
+    found.is_none().then(|| uri.into_owned())
 }
 
 /// Places of the secrets that a `ds:KeyInfo` names by the id of their element.

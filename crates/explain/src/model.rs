@@ -182,7 +182,7 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 34] = [
+pub const FINDINGS: [&str; 35] = [
     "not-secured",
     "not-soap",
     "malformed",
@@ -203,6 +203,7 @@ pub const FINDINGS: [&str; 34] = [
     "timestamp-malformed",
     "timestamp-expired",
     "timestamp-in-future",
+    "token-malformed",
     "certificate-expired",
     "certificate-not-yet-valid",
     "authentication-failed",

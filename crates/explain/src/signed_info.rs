@@ -119,7 +119,14 @@ impl Material<'_> {
                     "the value was not checked: the key is named by {}, and {}",
                     found.key_reference, found.key
                 );
-                let finding = Finding::new(Severity::Note, "key-not-found", named.name, says);
+                let (severity, says) = match signature.key_info.and_then(keys::missing_token) {
+                    Some(uri) => {
+                        let says = format!("{says}; no element of the message is `{uri}`");
+                        (Severity::Error, says)
+                    }
+                    None => (Severity::Note, says),
+                };
+                let finding = Finding::new(severity, "key-not-found", named.name, says);
                 told.findings.push(finding);
             }
             Some(true) => {}
@@ -150,6 +157,7 @@ impl Material<'_> {
         Keys {
             others: others.collect(),
             named,
+            names_one: signature.key_info.is_some(),
             secrets: Secrets {
                 all: self.secrets,
                 named: named_secrets.unwrap_or_default(),

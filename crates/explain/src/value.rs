@@ -19,6 +19,8 @@ pub(crate) struct Keys<'k> {
     pub(crate) named: Vec<SigningKey>,
     /// All others at hand.
     pub(crate) others: Vec<SigningKey>,
+    /// Whether the signature names a key at all.
+    pub(crate) names_one: bool,
     pub(crate) secrets: Secrets<'k>,
 }
 
@@ -41,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) key: String,
     /// What the recovered block says.
     pub(crate) block: Option<String>,
+    /// Whether the key is proven to be the signer's, whatever it signed.
+    is_signers_key: bool,
     pub(crate) causes: Vec<Cause>,
 }
 
@@ -129,6 +133,29 @@ impl Subject<'_> {
         budget: &mut Budget,
         candidates: &mut Candidates<'_>,
     ) -> Outcome {
+        let mut outcome = self.by_keys_at_hand(keys, budget, candidates);
+        let is_named = !keys.named.is_empty() || !keys.names_one;
+        let is_proven = outcome.is_signers_key || outcome.causes.iter().any(|one| one.certain);
+        if outcome.matches == Some(false) && !is_named && !is_proven {
+            // That other keys did not make it says nothing.
+            outcome = Outcome {
+                key: format!(
+                    "it is none of those at hand ({}): none of them made it",
+                    keys.others.len()
+                ),
+                ..Outcome::default()
+            };
+        }
+        outcome
+    }
+
+    /// Checks the value with the keys that it names, and with all others.
+    fn by_keys_at_hand(
+        &self,
+        keys: &Keys<'_>,
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+    ) -> Outcome {
         let mut outcome = Outcome::default();
         if keys.named.is_empty() && keys.others.is_empty() {
             "no certificate or key is at hand".clone_into(&mut outcome.key);
@@ -150,7 +177,10 @@ impl Subject<'_> {
                 values: self.values_of(&readings, &key.key),
             })
             .collect();
-        outcome.key.clone_from(&all[0].key.name);
+        outcome.key = match keys.named.first() {
+            Some(named) => named.name.clone(),
+            None => at_hand(&keys.others),
+        };
         for Candidate { key, step, values } in &all {
             for (value, encoding) in values {
                 if !budget.take(self.signed.len()) {
@@ -223,6 +253,7 @@ impl Subject<'_> {
             );
         };
         outcome.key.clone_from(&key.name);
+        outcome.is_signers_key = true;
         outcome.block = Some(block_in_words(&block));
         steps.extend(self.other_method(&block));
         let proof = format!(
@@ -498,6 +529,14 @@ impl Subject<'_> {
             )),
         }
         outcome
+    }
+}
+
+/// Keys of which none is named.
+fn at_hand(keys: &[SigningKey]) -> String {
+    match keys {
+        [one] => one.name.clone(),
+        all => format!("the {} keys at hand", all.len()),
     }
 }
 

@@ -2,8 +2,9 @@
 
 mod support;
 
+use soapstone::crypto::base64;
 use soapstone::wss::names::{DS, WSSE, WSSE11, WSU, XENC};
-use soapstone_explain::{Explanation, Options, Severity, explain};
+use soapstone_explain::{Explanation, Known, Options, Severity, explain};
 use support::{NOW, PLAIN};
 
 fn explained(headers: &str) -> Explanation {
@@ -94,5 +95,100 @@ fn an_envelope_with_two_bodies_is_an_error() {
     assert_eq!(
         found.says,
         "expected an optional `Header` and one `Body` in the `Envelope`, found `{http://schemas.xmlsoap.org/soap/envelope/}Body` in line 2"
+    );
+}
+
+/// A signed message with another text in its `wsse:BinarySecurityToken`.
+fn with_token(change: impl FnOnce(&str) -> String) -> Explanation {
+    let message = support::signed();
+    let start = message
+        .find("<wsse:BinarySecurityToken ")
+        .expect("a token");
+    let start = start + message[start..].find('>').expect("a tag") + 1;
+    let end = start + message[start..].find('<').expect("an end");
+    let token = change(&message[start..end]);
+    let message = [&message[..start], &token, &message[end..]].concat();
+    let options = Options {
+        known: Known {
+            certificates: vec![("`identity`".to_owned(), support::certificate("server"))],
+            ..Known::default()
+        },
+        now: Some(NOW.parse().expect("a moment")),
+        ..Options::default()
+    };
+    explain(message.into_bytes(), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_token_that_cannot_be_read_is_found_and_no_other_key_is_blamed() {
+    let pem = |base64: &str| {
+        format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n")
+    };
+    let told = [
+        (
+            with_token(pem),
+            "PEM lines inside; expected base64 of DER alone",
+        ),
+        (
+            with_token(|text| base64::encode(pem(text).as_bytes())),
+            "base64 of a PEM file; expected base64 of DER alone",
+        ),
+        (
+            with_token(|text| format!("!!{text}")),
+            "expected base64, found other characters or an end in the middle",
+        ),
+        (
+            with_token(|text| text[..100].to_owned()),
+            "expected base64 of a certificate, found 75 bytes that are none: cut off, perhaps",
+        ),
+    ];
+    for (told, says) in told {
+        let mut findings = told.findings.iter();
+        let found = findings
+            .find(|finding| finding.kind == "token-malformed")
+            .unwrap_or_else(|| panic!("{says}: {:#?}", told.findings));
+        assert_eq!(
+            (found.says.as_str(), found.severity),
+            (says, Severity::Error)
+        );
+        let mut findings = told.findings.iter();
+        let blamed = findings.find(|finding| finding.kind == "signature-mismatch");
+        assert_eq!(blamed, None, "{says}");
+    }
+}
+
+#[test]
+fn a_token_that_is_not_there_is_told() {
+    let message = support::signed();
+    let start = message
+        .find("<wsse:BinarySecurityToken ")
+        .expect("a token");
+    let end = message
+        .find("</wsse:BinarySecurityToken>")
+        .expect("an end");
+    let end = end + "</wsse:BinarySecurityToken>".len();
+    let message = [&message[..start], &message[end..]].concat();
+    let options = Options {
+        known: Known {
+            certificates: vec![("`identity`".to_owned(), support::certificate("server"))],
+            ..Known::default()
+        },
+        now: Some(NOW.parse().expect("a moment")),
+        ..Options::default()
+    };
+    let told = explain(message.into_bytes(), &options).unwrap_or_else(|error| panic!("{error}"));
+    let [found] = &told.findings[..] else {
+        panic!("expected one finding, found {:#?}", told.findings);
+    };
+    assert_eq!(
+        (found.kind, found.severity),
+        ("key-not-found", Severity::Error)
+    );
+    assert!(
+        found
+            .says
+            .contains("it is none of those at hand (1): none of them made it; no element of the message is `#"),
+        "{}",
+        found.says
     );
 }
