@@ -210,13 +210,14 @@ impl TrustStore {
                 }
             }
         }
-        let subject = || certificate.subject_name().to_string();
         if self.rules.require_key_usage
-            && certificate
-                .key_usage()
-                .is_some_and(|usage| !usage.may_sign())
+            && let Some(usage) = certificate.key_usage().filter(|usage| !usage.may_sign())
         {
-            return Err(TrustError::KeyUsage { subject: subject() });
+            return Err(TrustError::KeyUsage {
+                subject: certificate.subject_name().to_string(),
+                expected: "`digitalSignature` or `nonRepudiation`",
+                found: usage.names(),
+            });
         }
         self.check_purpose(certificate, Position::Signer)?;
         self.check_subject(certificate)?;
@@ -262,6 +263,7 @@ impl TrustStore {
         Err(TrustError::SubjectNotAllowed {
             subject: subject.to_string(),
             partly: partly.map(|(_, text)| text.clone()),
+            expected: listed(&self.rules.subjects),
         })
     }
 
@@ -342,6 +344,18 @@ enum Position {
 ///
 /// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section
 /// 4.2.1.9). One of version 1 cannot say so, and is taken as an anchor only.
+/// The first of some names, and how many there are more.
+fn listed(names: &[String]) -> String {
+    /// As many as one line has room for.
+    const SHOWN: usize = 4;
+    let first = names.iter().take(SHOWN).map(|name| format!("`{name}`"));
+    let first = first.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError> {
     let authority = &path[index];
     let subject = || authority.subject_name().to_string();
@@ -352,11 +366,13 @@ fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError>
             reason: format!("`{}` is not an authority", subject()),
         });
     }
-    if authority
-        .key_usage()
-        .is_some_and(|usage| !usage.may_sign_certificates())
-    {
-        return Err(TrustError::KeyUsage { subject: subject() });
+    let usage = authority.key_usage();
+    if let Some(usage) = usage.filter(|usage| !usage.may_sign_certificates()) {
+        return Err(TrustError::KeyUsage {
+            subject: subject(),
+            expected: "`keyCertSign`",
+            found: usage.names(),
+        });
     }
     let below = path[1..index]
         .iter()

@@ -37,6 +37,30 @@ impl KeyUsage {
     pub(crate) const KEY_CERT_SIGN: u16 = 1 << 10;
     pub(crate) const CRL_SIGN: u16 = 1 << 9;
 
+    /// Each usage by its bit and its name in RFC 5280, section 4.2.1.3.
+    const NAMES: [(u16, &str); 9] = [
+        (Self::DIGITAL_SIGNATURE, "digitalSignature"),
+        (Self::NON_REPUDIATION, "nonRepudiation"),
+        (Self::KEY_ENCIPHERMENT, "keyEncipherment"),
+        (Self::DATA_ENCIPHERMENT, "dataEncipherment"),
+        (Self::KEY_AGREEMENT, "keyAgreement"),
+        (Self::KEY_CERT_SIGN, "keyCertSign"),
+        (Self::CRL_SIGN, "cRLSign"),
+        (1 << 8, "encipherOnly"),
+        (1 << 7, "decipherOnly"),
+    ];
+
+    /// The names of the usages, in their order.
+    #[must_use]
+    pub fn names(self) -> String {
+        let named = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
+        let named: Vec<String> = named.map(|(_, name)| format!("`{name}`")).collect();
+        match named.is_empty() {
+            true => "none".to_owned(),
+            false => named.join(", "),
+        }
+    }
+
     const fn has(self, bit: u16) -> bool {
         self.0 & bit != 0
     }

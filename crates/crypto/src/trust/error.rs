@@ -92,6 +92,10 @@ pub enum TrustError {
     KeyUsage {
         /// Whose: the signer's or that of an authority on its path.
         subject: String,
+        /// The usages of which one is needed.
+        expected: &'static str,
+        /// The usages that it names.
+        found: String,
     },
     /// The purposes that a certificate names do not cover the signing of messages, or are not those
     /// that are asked for.
@@ -107,6 +111,8 @@ pub enum TrustError {
         subject: String,
         /// The expected name that is a part of it, if there is one.
         partly: Option<String>,
+        /// The first of the subjects that are expected, and how many there are more.
+        expected: String,
     },
     /// There is a path to an anchor, and it breaks a constraint.
     InvalidPath {
@@ -201,9 +207,13 @@ impl fmt::Display for TrustError {
                     "the certificate of `{subject}` is {what}, which is not accepted"
                 )
             }
-            Self::KeyUsage { subject } => write!(
+            Self::KeyUsage {
+                subject,
+                expected,
+                found,
+            } => write!(
                 formatter,
-                "the certificate of `{subject}` does not allow its key to be used like this"
+                "expected {expected} in the key usage of the certificate of `{subject}`, found {found}"
             ),
             Self::ExtendedKeyUsage { subject, found } if found.is_empty() => write!(
                 formatter,
@@ -217,14 +227,18 @@ impl fmt::Display for TrustError {
                     found.join(", ")
                 )
             }
-            Self::SubjectNotAllowed { subject, partly } => {
+            Self::SubjectNotAllowed {
+                subject,
+                partly,
+                expected,
+            } => {
                 write!(
                     formatter,
                     "`{subject}` is trusted but not among the subjects expected"
                 )?;
                 match partly {
                     Some(part) => write!(formatter, " (`{part}` is only a part of it)"),
-                    None => Ok(()),
+                    None => write!(formatter, " ({expected})"),
                 }
             }
             Self::InvalidPath { subject, reason } => {

@@ -480,9 +480,16 @@ fn a_key_that_may_not_sign_is_refused() {
             .clone()
     };
     assert_eq!(check(rules(&root), &only(true, false)), Ok(()));
-    let refused = Err(TrustError::KeyUsage {
+    let error = TrustError::KeyUsage {
         subject: "CN=leaf".to_owned(),
-    });
+        expected: "`digitalSignature` or `nonRepudiation`",
+        found: "`keyEncipherment`, `dataEncipherment`".to_owned(),
+    };
+    assert_eq!(
+        error.to_string(),
+        "expected `digitalSignature` or `nonRepudiation` in the key usage of the certificate of `CN=leaf`, found `keyEncipherment`, `dataEncipherment`"
+    );
+    let refused = Err(error);
     assert_eq!(check(rules(&root), &only(false, true)), refused);
     let pinned = TrustRules {
         pinned: vec![only(false, true)],
@@ -508,7 +515,10 @@ fn an_authority_that_may_not_sign_certificates_does_not() {
     assert_eq!(
         store.check(&leaf, &[between.certificate().clone()], now()),
         Err(TrustError::KeyUsage {
-            subject: "CN=between".to_owned()
+            subject: "CN=between".to_owned(),
+            expected: "`keyCertSign`",
+            found: "`digitalSignature`, `nonRepudiation`, `keyEncipherment`, `dataEncipherment`"
+                .to_owned(),
         })
     );
 }
@@ -530,7 +540,8 @@ fn only_expected_subjects_are_accepted() {
             check(expecting(&["CN=other", other]), &leaf),
             Err(TrustError::SubjectNotAllowed {
                 subject: leaf_name(),
-                partly: None
+                partly: None,
+                expected: format!("`CN=other`, `{other}`"),
             })
         );
     }

@@ -250,8 +250,22 @@ fn untrusted(error: &TrustError) -> Option<&'static str> {
         TrustError::Untrusted { .. } => {
             "add its authority to `trust.anchors` or the certificate to `trust.pinned`; intermediate certificates must come with the message or be anchors"
         }
-        TrustError::Expired { .. } | TrustError::NotYetValid { .. } => {
+        TrustError::Expired { .. } => {
             "renew the certificate; for a captured message set `time` to when it was sent"
+        }
+        TrustError::NotYetValid { .. } => {
+            "compare the clocks of this host and of the certificate's authority; for a captured message set `time` to when it was sent"
+        }
+        TrustError::SubjectNotAllowed {
+            partly: Some(_), ..
+        } => {
+            "an entry of `trust.subjects` is the whole subject: write it as it stands here, or set `subject_match = \"contains\"`"
+        }
+        TrustError::SubjectNotAllowed { .. } => {
+            "add the subject to `trust.subjects` as it stands here; or the message is for another endpoint"
+        }
+        TrustError::KeyUsage { .. } | TrustError::ExtendedKeyUsage { .. } => {
+            "have the peer sign with a certificate for signatures: the one that it sends may be for encryption, or for TLS"
         }
         TrustError::RevocationUnknown { .. } | TrustError::RevocationListExpired { .. } => {
             "fetch the issuer's current list: files of `crls` are read again when they change"

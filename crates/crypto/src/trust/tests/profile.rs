@@ -32,10 +32,11 @@ fn in_both_ways(rules: &TrustRules) -> [TrustRules; 2] {
     })
 }
 
-fn not_allowed(subject: &str, partly: Option<&str>) -> Result<(), TrustError> {
+fn not_allowed(subject: &str, partly: Option<&str>, expected: &str) -> Result<(), TrustError> {
     Err(TrustError::SubjectNotAllowed {
         subject: subject.to_owned(),
         partly: partly.map(str::to_owned),
+        expected: format!("`{expected}`"),
     })
 }
 
@@ -69,7 +70,7 @@ fn an_expected_subject_is_the_whole_name_unless_the_rules_say_otherwise() {
                 Ok(()) => true,
                 refused => {
                     let partly = contains.then_some(expected);
-                    assert_eq!(*refused, not_allowed(subject, partly));
+                    assert_eq!(*refused, not_allowed(subject, partly, expected));
                     false
                 }
             }
@@ -81,10 +82,15 @@ fn an_expected_subject_is_the_whole_name_unless_the_rules_say_otherwise() {
 
 #[test]
 fn a_subject_that_is_a_part_of_the_name_is_told() {
-    let error = not_allowed("CN=client,O=Example", Some("CN=client")).unwrap_err();
+    let error = not_allowed("CN=client,O=Example", Some("CN=client"), "CN=client").unwrap_err();
     assert_eq!(
         error.to_string(),
         "`CN=client,O=Example` is trusted but not among the subjects expected (`CN=client` is only a part of it)"
+    );
+    let error = not_allowed("CN=other", None, "CN=client").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`CN=other` is trusted but not among the subjects expected (`CN=client`)"
     );
 }
 
@@ -104,7 +110,10 @@ fn an_empty_subject_is_nobody_who_is_expected() {
             subject_match,
             ..rules(&root)
         };
-        assert_eq!(check(expecting, &nameless), not_allowed("", None));
+        assert_eq!(
+            check(expecting, &nameless),
+            not_allowed("", None, "CN=client")
+        );
     }
 }
 
