@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use soapstone_crypto::hexadecimal;
-use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSU, XENC};
+use soapstone_wss::names::{DS, SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSU, XENC};
 use soapstone_wss::{
     DATE_TIME_FORM, Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time,
 };
@@ -58,6 +58,7 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
             error.to_string(),
         )),
     }
+    told.findings.extend(security_for_others(document, options));
     let headers = SecurityHeader::in_document(document);
     for found in headers.iter().flat_map(SecurityHeader::items).take(MOST) {
         let item = document.element(found.node);
@@ -76,6 +77,64 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
         told.findings.push(finding);
     }
     certificates(document, options, told);
+}
+
+/// What a receiver finds who looks for a `wsse:Security` header of his own, where each is of
+/// another namespace or for somebody who is named.
+fn security_for_others(document: &Document, options: &Options<'_>) -> Option<Finding> {
+    // The endpoint file's header was found.
+    if options
+        .engine
+        .is_some_and(|engine| !engine.demands.is_empty())
+    {
+        return None;
+    }
+    let root = document.root();
+    let attribute = match root.namespace() {
+        SOAP12 => "role",
+        _ => "actor",
+    };
+    let header = root.child(root.namespace(), "Header")?;
+    let blocks = header.children().filter(|it| it.local() == "Security");
+    let blocks: Vec<Element<'_>> = blocks.collect();
+    let first = *blocks.first()?;
+    let place =
+        |it: Element<'_>| format!("`{}` in line {}", it.qualified_name(), it.line_column().0);
+    let mut of_namespace = blocks.iter().filter(|it| it.namespace() == WSSE);
+    let Some(own) = of_namespace.next().copied() else {
+        // Tokens of the draft of 2002 are read where an endpoint file accepts them.
+        let severity = match first.namespace() {
+            WSSE_2002 => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let says = format!(
+            "expected the namespace `{WSSE}`, found `{}`: receivers find no wsse:Security header",
+            first.namespace()
+        );
+        return Some(Finding::new(
+            severity,
+            "security-missing",
+            place(first),
+            says,
+        ));
+    };
+    let actor_of = |it: Element<'_>| {
+        let actor = it.attribute(root.namespace(), attribute).map(Cow::into_owned);
+        actor.filter(|actor| !actor.is_empty() && *actor != ULTIMATE_RECEIVER)
+    };
+    if actor_of(own).is_none() || of_namespace.any(|it| actor_of(*it).is_none()) {
+        return None;
+    }
+    let says = format!(
+        "it is for the {attribute} `{}` alone: an endpoint file that opens it says so with `actor`",
+        actor_of(own).unwrap_or_default()
+    );
+    Some(Finding::new(
+        Severity::Warning,
+        "security-missing",
+        place(own),
+        says,
+    ))
 }
 
 fn id_of(element: Element<'_>) -> Option<String> {

@@ -182,9 +182,10 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 35] = [
+pub const FINDINGS: [&str; 36] = [
     "not-secured",
     "not-soap",
+    "security-missing",
     "malformed",
     "duplicate-id",
     "digest-mismatch",

@@ -101,9 +101,7 @@ fn an_envelope_with_two_bodies_is_an_error() {
 /// A signed message with another text in its `wsse:BinarySecurityToken`.
 fn with_token(change: impl FnOnce(&str) -> String) -> Explanation {
     let message = support::signed();
-    let start = message
-        .find("<wsse:BinarySecurityToken ")
-        .expect("a token");
+    let start = message.find("<wsse:BinarySecurityToken ").expect("a token");
     let start = start + message[start..].find('>').expect("a tag") + 1;
     let end = start + message[start..].find('<').expect("an end");
     let token = change(&message[start..end]);
@@ -160,12 +158,8 @@ fn a_token_that_cannot_be_read_is_found_and_no_other_key_is_blamed() {
 #[test]
 fn a_token_that_is_not_there_is_told() {
     let message = support::signed();
-    let start = message
-        .find("<wsse:BinarySecurityToken ")
-        .expect("a token");
-    let end = message
-        .find("</wsse:BinarySecurityToken>")
-        .expect("an end");
+    let start = message.find("<wsse:BinarySecurityToken ").expect("a token");
+    let end = message.find("</wsse:BinarySecurityToken>").expect("an end");
     let end = end + "</wsse:BinarySecurityToken>".len();
     let message = [&message[..start], &message[end..]].concat();
     let options = Options {
@@ -185,10 +179,56 @@ fn a_token_that_is_not_there_is_told() {
         ("key-not-found", Severity::Error)
     );
     assert!(
-        found
-            .says
-            .contains("it is none of those at hand (1): none of them made it; no element of the message is `#"),
+        found.says.contains(
+            "it is none of those at hand (1): none of them made it; no element of the message is `#"
+        ),
         "{}",
         found.says
     );
+}
+
+#[test]
+fn a_header_that_a_receiver_passes_over_is_found() {
+    let message = support::signed();
+    let found = |message: String| {
+        let told = explain(message.into_bytes(), &Options::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let mut findings = told.findings.into_iter();
+        let found = findings.find(|finding| finding.kind == "security-missing");
+        found.map(|found| (found.severity, found.says))
+    };
+    assert_eq!(found(message.clone()), None);
+    let addressed = |actor: &str| {
+        message.replacen(
+            "<wsse:Security ",
+            &format!("<wsse:Security soap:actor=\"{actor}\" "),
+            1,
+        )
+    };
+    assert_eq!(found(addressed("")), None);
+    assert_eq!(
+        found(addressed("urn:someone")),
+        Some((
+            Severity::Warning,
+            "it is for the actor `urn:someone` alone: an endpoint file that opens it says so with `actor`"
+                .to_owned()
+        ))
+    );
+    let others = [
+        (
+            "http://schemas.xmlsoap.org/ws/2002/07/secext",
+            Severity::Warning,
+        ),
+        (
+            "http://schemas.xmlsoap.org/ws/2002/12/secext",
+            Severity::Error,
+        ),
+    ];
+    for (namespace, severity) in others {
+        let says = format!(
+            "expected the namespace `{WSSE}`, found `{namespace}`: receivers find no wsse:Security header"
+        );
+        let message = message.replace(WSSE, namespace);
+        assert_eq!(found(message), Some((severity, says)));
+    }
 }

@@ -68,15 +68,19 @@ fn a_header_for_several_nodes_is_read_by_none_of_them() {
         .expect_err("two headers are for it");
     assert_eq!(refused, Rejected::SecurityDuplicated);
     let of = |actor: &str| at_first.replacen("s:actor=\"urn:second\"", actor, 1);
-    for actor in [
-        "s:actor=\"urn:second urn:other\"",
-        "s:actor=\"urn:other\" x:role=\"urn:second\" xmlns:x=\"http://www.w3.org/2003/05/soap-envelope\"",
-        "actor=\"urn:second\" s:actor=\"urn:other\"",
+    for (actor, found) in [
+        ("s:actor=\"urn:second urn:other\"", "urn:second urn:other"),
+        (
+            "s:actor=\"urn:other\" x:role=\"urn:second\" xmlns:x=\"http://www.w3.org/2003/05/soap-envelope\"",
+            "urn:other",
+        ),
+        ("actor=\"urn:second\" s:actor=\"urn:other\"", "urn:other"),
     ] {
         let refused = nodes
             .passed("second", &second(), &of(actor))
             .expect_err(actor);
-        assert_eq!(refused, Rejected::SecurityMissing, "{actor}");
+        let actor = Some(found.to_owned());
+        assert_eq!(refused, Rejected::SecurityForOthers { actor });
     }
     // The last node is the next one as well, and must not pass over what it must understand.
     let to_next = of("s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"");
@@ -139,7 +143,9 @@ fn a_header_whose_actor_was_changed_is_accepted_by_nobody() {
         nodes
             .passed("second", &second(), &relabelled)
             .expect_err("none"),
-        Rejected::SecurityMissing
+        Rejected::SecurityForOthers {
+            actor: Some("urn:third".to_owned())
+        }
     );
     // The two headers that are left, each with the actor of the other.
     let all = headers(&at_first);

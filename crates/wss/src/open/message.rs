@@ -80,7 +80,7 @@ impl<'p> Message<'p> {
             None if self.demands_header() && of_draft.next().is_some() => {
                 Err(Rejected::SecurityOfDraft)
             }
-            None if self.demands_header() => Err(Rejected::SecurityMissing),
+            None if self.demands_header() => Err(self.security_missing(&all)),
             None => Ok(None),
             Some(header) if !demands.has_security => {
                 if envelope.must_understand(header) {
@@ -89,6 +89,23 @@ impl<'p> Message<'p> {
                 Ok(None)
             }
             Some(header) => Ok(Some(header)),
+        }
+    }
+
+    /// Tells a missing header from one that is for others, or of another namespace. `all` are the
+    /// header blocks that are called `Security`.
+    fn security_missing(&self, all: &[Element<'_>]) -> Rejected {
+        let for_others = all.iter().filter(|it| it.namespace() == WSSE);
+        let actors = for_others.map(|it| self.envelope.actor_of(*it));
+        if let Some(actor) = actors.reduce(Option::or) {
+            let actor = actor.map(|actor| quoted(&actor));
+            return Rejected::SecurityForOthers { actor };
+        }
+        match all.first() {
+            Some(other) => Rejected::SecurityOfNamespace {
+                namespace: quoted(other.namespace()),
+            },
+            None => Rejected::SecurityMissing,
         }
     }
 
@@ -168,4 +185,17 @@ impl<'p> Message<'p> {
         }
         Ok(())
     }
+}
+
+/// Text of a message for one line of a log: no longer than a line, and escaped.
+fn quoted(text: &str) -> String {
+    /// Characters of it.
+    const MOST: usize = 120;
+    let mut characters = text.chars();
+    let first = characters.by_ref().take(MOST);
+    let mut quoted: String = first.flat_map(char::escape_debug).collect();
+    if characters.next().is_some() {
+        quoted.push('…');
+    }
+    quoted
 }

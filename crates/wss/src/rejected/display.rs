@@ -27,7 +27,9 @@ impl Rejected {
                 EnvelopeError::AttachmentsTooLarge { .. } => "too-large",
                 _ => "not-an-envelope",
             },
-            Self::SecurityMissing => "security-missing",
+            Self::SecurityMissing
+            | Self::SecurityForOthers { .. }
+            | Self::SecurityOfNamespace { .. } => "security-missing",
             Self::SecurityDuplicated => "security-duplicated",
             Self::SecurityUnexpected => "security-unexpected",
             Self::SecurityOfDraft => "security-of-draft",
@@ -171,6 +173,17 @@ impl fmt::Display for Rejected {
             Self::SecurityMissing => {
                 out.write_str("expected a `wsse:Security` header, found none for this actor")
             }
+            Self::SecurityForOthers { actor: Some(actor) } => write!(
+                out,
+                "expected a `wsse:Security` header for this actor, found one for actor `{actor}`"
+            ),
+            Self::SecurityForOthers { actor: None } => out.write_str(
+                "expected a `wsse:Security` header for this actor, found one without an actor",
+            ),
+            Self::SecurityOfNamespace { namespace } => write!(
+                out,
+                "expected a `wsse:Security` header, found `Security` of namespace `{namespace}`"
+            ),
             Self::SecurityDuplicated => {
                 out.write_str("expected one `wsse:Security` header for this actor, found more")
             }

@@ -105,6 +105,8 @@ impl Rejected {
             | Self::HeaderNotVerified { .. }
             | Self::HeaderNotUnderstood { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
+            | Self::SecurityForOthers { .. }
+            | Self::SecurityOfNamespace { .. }
             | Self::SecurityOfDraft
             | Self::SecurityDuplicated
             | Self::SignatureWouldBreak { .. }

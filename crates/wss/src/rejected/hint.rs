@@ -10,6 +10,7 @@ use soapstone_xmlsec::enc::EncryptionError;
 
 use super::{BEHIND_ITS_USER, Rejected};
 use crate::envelope_error::EnvelopeError;
+use crate::names::WSSE;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.
@@ -30,7 +31,16 @@ impl Rejected {
                 "have the peer send the envelope alone, in UTF-8 or in UTF-16 with a byte order mark; of a message of several parts open the first"
             }
             Self::SecurityMissing => {
-                "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
+                "the peer secures nothing, or somebody took its header out on the way"
+            }
+            Self::SecurityForOthers { actor: Some(_) } => {
+                "where this endpoint is meant, name it as `actor` in [security]; or have the peer address its header to nobody in particular"
+            }
+            Self::SecurityForOthers { actor: None } => {
+                "leave `actor` out of [security], or have the peer address its header to this endpoint"
+            }
+            Self::SecurityOfNamespace { .. } => {
+                "have the peer send WS-Security of 2004: http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"
             }
             Self::SecurityOfDraft => {
                 "for tokens of users say `username_token = { accept = [\"2002/07\"] }`; or have the peer send those of 2004"
@@ -134,6 +144,9 @@ impl Rejected {
             }
             Self::ShortCipherText { .. } => {
                 "take a suite with GCM, or `sign-encrypt`; or have the peer sign the `xenc:EncryptedKey` as well, as our messages do; `allow_short_cipher_text = true` takes the risk"
+            }
+            Self::HeaderNotUnderstood { header } if is_security(header) => {
+                "the header is for whichever node comes next: where this endpoint is meant, say `actor = \"next\"` in [security]"
             }
             Self::HeaderNotUnderstood { .. } => {
                 "name the header among the parts that the policy protects, or have the sender address it to another node"
@@ -243,6 +256,14 @@ impl Rejected {
 fn names_another_document(found: &str) -> bool {
     let uri = found.strip_prefix("a reference to ");
     uri.is_some_and(|uri| !uri.contains([':', '#', ' ']))
+}
+
+/// Whether a header block of this name is a `wsse:Security`.
+fn is_security(header: &str) -> bool {
+    let rest = header
+        .strip_prefix('{')
+        .and_then(|it| it.strip_prefix(WSSE));
+    rest == Some("}Security")
 }
 
 fn untrusted(error: &TrustError) -> Option<&'static str> {

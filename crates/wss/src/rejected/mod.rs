@@ -74,6 +74,16 @@ pub enum Rejected {
     Envelope(EnvelopeError),
     /// The plan wants security and there is no `wsse:Security` header for us.
     SecurityMissing,
+    /// The same, and there is one for somebody else.
+    SecurityForOthers {
+        /// Its actor or role, cut and escaped; `None` for the ultimate receiver.
+        actor: Option<String>,
+    },
+    /// The same, and there is a `Security` header block of a namespace that is not known.
+    SecurityOfNamespace {
+        /// The namespace, cut and escaped.
+        namespace: String,
+    },
     /// Two `wsse:Security` headers for the same actor (SOAP Message Security 1.1.1, 5).
     SecurityDuplicated,
     /// A `wsse:Security` header that must be understood, and a plan without security.

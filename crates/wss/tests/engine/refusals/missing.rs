@@ -157,3 +157,62 @@ fn a_reference_to_a_token_is_unexpected_where_nothing_is_signed() {
         Rejected::ElementUnexpected { element }
     );
 }
+
+#[test]
+fn a_header_for_somebody_else_is_told_from_none() {
+    let message = secure(&sign(), PLAIN);
+    let start = "<wsse:Security ";
+    let for_actor = |actor: &str| {
+        let start_tag = format!("{start}soap:actor=\"{actor}\" ");
+        refuse(&sign(), &message.replacen(start, &start_tag, 1))
+    };
+    let refused = for_actor("urn:someone");
+    assert_eq!(
+        refused.to_string(),
+        "expected a `wsse:Security` header for this actor, found one for actor `urn:someone`"
+    );
+    assert_eq!(refused.name(), "security-missing");
+    assert_eq!(refused.fault(), Rejected::SecurityMissing.fault());
+    // What a peer wrote forges no line, and fills no log.
+    let refused = for_actor(&format!("a&#10;\u{202e}{}", "b".repeat(200)));
+    let found = format!("a\\n\\u{{202e}}{}…", "b".repeat(117));
+    assert_eq!(refused, Rejected::SecurityForOthers { actor: Some(found) });
+    let wanting_actor = with(&sign(), |policy| {
+        policy.header.actor = Some("urn:us".to_owned());
+    });
+    let refused = refuse(&wanting_actor, &message);
+    assert_eq!(refused, Rejected::SecurityForOthers { actor: None });
+}
+
+#[test]
+fn a_header_of_another_namespace_is_told_from_none() {
+    let message = secure(&sign(), PLAIN);
+    let namespace = "http://schemas.xmlsoap.org/ws/2002/12/secext";
+    let refused = refuse(&sign(), &message.replace(WSSE, namespace));
+    assert_eq!(
+        refused.to_string(),
+        format!("expected a `wsse:Security` header, found `Security` of namespace `{namespace}`")
+    );
+    assert_eq!(refused.name(), "security-missing");
+    assert_eq!(refused.fault(), Rejected::SecurityMissing.fault());
+}
+
+/// Whoever the header is for, a receiver has to understand it: a key of the policy says so, and no
+/// part of it.
+#[test]
+fn a_header_for_whoever_comes_next_has_a_remedy_of_its_own() {
+    let message = secure(&sign(), PLAIN);
+    let next = "<wsse:Security soap:actor=\"http://schemas.xmlsoap.org/soap/actor/next\" ";
+    let message = message.replacen("<wsse:Security ", next, 1);
+    let refused = refuse(&sign(), &message);
+    assert_eq!(refused.name(), "header-not-understood");
+    let hint = refused.hint().unwrap();
+    assert!(
+        hint.contains("say `actor = \"next\"` in [security]"),
+        "{hint}"
+    );
+    let for_next = with(&sign(), |policy| {
+        policy.header.actor = Some("next".to_owned())
+    });
+    assert!(open(&for_next, &message).is_ok());
+}
