@@ -379,6 +379,18 @@ fn what_certificates_sign_with_is_no_risk_where_a_password_endorses() {
         risks.contains(&"weak-algorithm"),
         "its digest is: {risks:?}"
     );
+    // A suite beside a policy file is refused, so it is no remedy.
+    let client: Client = files.endpoint(ALICE, "");
+    let config = files.config(ALICE, "").expect("it was read");
+    let risks = client.risks(&config, true);
+    let mut weak = risks.iter().filter(|risk| risk.name == "weak-algorithm");
+    let hint = weak.next().and_then(|risk| risk.problem.hint.as_deref());
+    let hint = hint.expect("a hint");
+    assert!(
+        hint.starts_with("change `sp:AlgorithmSuite` in ")
+            && hint.ends_with(", or say with `allow_weak_until` when they end"),
+        "{hint}"
+    );
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};
 pub use schema::json_schema;
-pub(crate) use security::ADDRESSING_VERSIONS;
+pub(crate) use security::{ADDRESSING_VERSIONS, OF_PROFILE};
 pub use security::{
     AddressingConfig, AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig,
     UsernameTokenConfig, WeakUse,

@@ -38,6 +38,9 @@ pub(super) const POLICY_KEYS: [&str; 5] = [
     "ignore_assertions",
 ];
 
+/// How the path of a policy begins that is a profile's, and no file.
+pub(crate) const OF_PROFILE: &str = "the profile ";
+
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
 pub enum SecuritySource {
@@ -378,7 +381,7 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
         let profile = profile?;
         let found = &PROFILES[profile.value];
         Some(LoadedFile {
-            path: PathBuf::from(format!("the profile {}", found.name)),
+            path: PathBuf::from(format!("{OF_PROFILE}{}", found.name)),
             bytes: Confidential::new(found.policy?.as_bytes().to_vec()),
             place: profile.place,
         })

@@ -12,7 +12,8 @@ use soapstone_wss::{
 use super::compiled::Endpoint;
 use super::plans::Directions;
 use crate::config::{
-    EndpointConfig, Place, ReplayScope, SecurityConfig, SecuritySource, UnsecuredFaults, Warning,
+    EndpointConfig, OF_PROFILE, Place, ReplayScope, SecurityConfig, SecuritySource,
+    UnsecuredFaults, Warning,
 };
 
 impl<P: Directions> Endpoint<P> {
@@ -25,6 +26,7 @@ impl<P: Directions> Endpoint<P> {
         let suite = security.suite.as_ref().map(|suite| suite.place);
         let algorithms = security.algorithms.as_ref().map(|table| table.place);
         let algorithms = suite.or(algorithms).unwrap_or(source);
+        let remedies = Remedies::of(security);
         let mut risks = Vec::new();
         let mut warn = |name: &'static str, place: Place, message: String, hint: &str| {
             let problem = config.problem(place, message).with_hint(hint);
@@ -70,7 +72,7 @@ impl<P: Directions> Endpoint<P> {
                 "weak-algorithm",
                 algorithms,
                 format!("weak algorithms are used or accepted: {}", weak.join(", ")),
-                "take suite = \"Basic256GCM\", or say with `allow_weak_until` when they end",
+                &remedies.of_weak_algorithms(),
             );
         }
         if all.iter().any(|policy| has_malleable_cipher_text(policy)) {
@@ -79,7 +81,7 @@ impl<P: Directions> Endpoint<P> {
                 algorithms,
                 "cipher text in CBC comes without an authentication around it: who can send messages may learn what captured ones hold"
                     .to_owned(),
-                "take a suite with GCM; else mechanism = \"encrypt-sign\", where the peer has to sign the `xenc:EncryptedKey` of short texts as well",
+                &remedies.of_cbc(),
             );
         }
         let allow = security.allow_short_cipher_text.as_ref();
@@ -90,12 +92,12 @@ impl<P: Directions> Endpoint<P> {
             (
                 allow,
                 all.iter().any(|policy| policy.risks_chosen_keys()),
-                "take a suite with GCM or \"sign-encrypt\", or have the peer sign the `xenc:EncryptedKey`; or say with `allow_weak_until` when it ends",
+                remedies.of_short_cipher_text("have the peer sign the `xenc:EncryptedKey`"),
             ),
             (
                 signs,
                 all.iter().any(|policy| policy.leaves_keys_unsigned()),
-                "take a suite with GCM or \"sign-encrypt\", or leave `sign_session_key` out; or say with `allow_weak_until` when it ends",
+                remedies.of_short_cipher_text("leave `sign_session_key` out"),
             ),
         ] {
             if let Some(given) = given.filter(|_| is_used) {
@@ -105,7 +107,7 @@ impl<P: Directions> Endpoint<P> {
                         given.place,
                         "short cipher text is signed without its key: an attacker on the way can put another key there, and make it say something else"
                             .to_owned(),
-                        hint,
+                        &hint,
                     ),
                     Some(end) if end <= now => warn(
                         SHORT_CIPHER_TEXT,
@@ -153,7 +155,7 @@ impl<P: Directions> Endpoint<P> {
                 "password-in-the-clear",
                 password.unwrap_or(source),
                 "passwords travel as text, and neither TLS nor encryption hides them".to_owned(),
-                "use TLS, encrypt the UsernameToken, or say password = \"digest\"",
+                &remedies.of_passwords("use TLS, encrypt the UsernameToken"),
             );
         }
         if !is_private && all.iter().any(|policy| policy.password_keys().is_some()) {
@@ -177,7 +179,7 @@ impl<P: Directions> Endpoint<P> {
                 password.unwrap_or(source),
                 "messages name a user without a password: nothing proves who it is but what signs the token"
                     .to_owned(),
-                "sign the UsernameToken, or say password = \"digest\"",
+                &remedies.of_passwords("sign the UsernameToken"),
             );
         }
         let attachments = security.attachments.as_ref();
@@ -338,6 +340,88 @@ impl<P: Directions> Endpoint<P> {
     fn knows_certificates(&self, config: &EndpointConfig) -> bool {
         let mut inbound = self.inbound();
         config.peer.is_some() || inbound.any(InboundPlan::knows_certificates)
+    }
+}
+
+/// What an operator can change: the keys of the endpoint file, or where a policy file decides,
+/// that.
+enum Remedies {
+    /// A policy file, by its path.
+    Policy(String),
+    /// The policy of a profile, which is no file of the operator's.
+    Profile(String),
+    /// `algorithms` in the place of a suite.
+    Algorithms,
+    /// A mechanism, with a suite.
+    Suite,
+}
+
+impl Remedies {
+    fn of(security: &SecurityConfig) -> Self {
+        match &security.source.value {
+            SecuritySource::Policy(file) => match file.path.display().to_string() {
+                name if name.starts_with(OF_PROFILE) => Self::Profile(name),
+                path => Self::Policy(path),
+            },
+            SecuritySource::Mechanism(_) if security.algorithms.is_some() => Self::Algorithms,
+            SecuritySource::Mechanism(_) => Self::Suite,
+        }
+    }
+
+    fn of_weak_algorithms(&self) -> String {
+        let stronger = match self {
+            Self::Policy(file) => format!("change `sp:AlgorithmSuite` in {file}"),
+            Self::Profile(name) => format!("write a policy of your own in the place of {name}"),
+            Self::Algorithms => "name others in `algorithms`".to_owned(),
+            Self::Suite => "take suite = \"Basic256GCM\"".to_owned(),
+        };
+        format!("{stronger}, or say with `allow_weak_until` when they end")
+    }
+
+    /// A suite with GCM.
+    fn with_gcm(&self) -> String {
+        match self {
+            Self::Policy(file) => {
+                format!("change `sp:AlgorithmSuite` in {file} to a suite with GCM")
+            }
+            Self::Profile(name) => {
+                format!("write a policy with a suite with GCM in the place of {name}")
+            }
+            Self::Algorithms => "take `data` with GCM in `algorithms`".to_owned(),
+            Self::Suite => "take a suite with GCM".to_owned(),
+        }
+    }
+
+    fn of_cbc(&self) -> String {
+        let order = match self {
+            Self::Policy(_) | Self::Profile(_) => "`sp:EncryptBeforeSigning` there",
+            Self::Algorithms | Self::Suite => "mechanism = \"encrypt-sign\"",
+        };
+        format!(
+            "{}; else {order}, where the peer has to sign the `xenc:EncryptedKey` of short texts as well",
+            self.with_gcm()
+        )
+    }
+
+    fn of_short_cipher_text(&self, otherwise: &str) -> String {
+        let order = match self {
+            Self::Policy(_) | Self::Profile(_) => "leave `sp:EncryptBeforeSigning` out there",
+            Self::Algorithms | Self::Suite => "take \"sign-encrypt\"",
+        };
+        format!(
+            "{}, {order}, or {otherwise}; or say with `allow_weak_until` when it ends",
+            self.with_gcm()
+        )
+    }
+
+    fn of_passwords(&self, protection: &str) -> String {
+        match self {
+            Self::Policy(file) => format!("{protection}, or say `sp:HashPassword` in {file}"),
+            Self::Profile(_) => protection.to_owned(),
+            Self::Algorithms | Self::Suite => {
+                format!("{protection}, or say password = \"digest\"")
+            }
+        }
     }
 }
 
