@@ -88,7 +88,7 @@ impl Rejected {
                 "compare `mechanism`, `signed` and `encrypted` with what the peer does"
             }
             Self::Signature(SignatureError::DigestMismatch { .. }) => {
-                "the referenced element was changed after it was signed: look for a proxy or library that re-indents or re-serializes"
+                "the referenced element was changed after it was signed: look for a proxy or library that re-indents or re-serializes; where it is encrypted as well, exchange `sign-encrypt` and `encrypt-sign`"
             }
             Self::Signature(SignatureError::ValueMismatch { .. }) => {
                 "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
@@ -100,7 +100,7 @@ impl Rejected {
                 "the cipher text was taken out on the way, or the peer lists an id that it does not write"
             }
             Self::Unsigned { .. } => {
-                "the element that was signed is not the one in this place: compare `signed` in both policies"
+                "the peer does not sign it, or signs another element: add it to `signed` there, or take it out of `signed` here"
             }
             Self::Unendorsed { .. } => {
                 "compare the `sp:SignedParts` inside of the endorsing supporting tokens in both policies"

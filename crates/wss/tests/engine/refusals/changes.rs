@@ -20,6 +20,35 @@ fn changed_content_has_another_digest() {
     assert_eq!(refused.fault(), FaultCode::FailedCheck);
 }
 
+/// Encrypted and signed the other way round, a part has another digest, and no proxy did it.
+#[test]
+fn a_digest_over_the_other_form_has_a_hint_of_the_order() {
+    let sent = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    let wanted = policy(Mechanism::EncryptSign, "Basic256GCM");
+    let refused = refuse(&wanted, &secure(&sent, PLAIN));
+    assert_eq!(refused.name(), "digest-mismatch");
+    let hint = refused.hint().unwrap();
+    assert!(
+        hint.ends_with("exchange `sign-encrypt` and `encrypt-sign`"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn an_unsigned_part_has_a_remedy_on_either_side() {
+    let wanted = with(&sign(), |policy| {
+        policy.parts.signed.push("{urn:x}header".parse().unwrap());
+    });
+    let header = "<soap:Header><x:header xmlns:x=\"urn:x\"/>";
+    let message = secure(&sign(), PLAIN).replacen("<soap:Header>", header, 1);
+    let refused = refuse(&wanted, &message);
+    assert_eq!(refused.name(), "unsigned");
+    assert_eq!(
+        refused.hint().unwrap(),
+        "the peer does not sign it, or signs another element: add it to `signed` there, or take it out of `signed` here"
+    );
+}
+
 #[test]
 fn a_changed_digest_breaks_the_signature_value() {
     let message = secure(&sign(), PLAIN);
