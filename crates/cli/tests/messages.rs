@@ -338,3 +338,25 @@ fn what_is_no_xml_is_told_as_what_it_is() {
         assert!(refused.err.contains(&expected), "{}", refused.err);
     }
 }
+
+/// The policy of this profile asks for addressing headers.
+#[test]
+fn a_message_whose_address_nobody_says_has_a_remedy() {
+    let folder = Folder::new();
+    let config = |more: &str| {
+        let (private, public) = (key("client.key.pem"), key("client.cert.pem"));
+        format!(
+            "identity = {{ key = \"{private}\", certificate = \"{public}\" }}\n[security]\nprofile = \"dian\"\n{more}"
+        )
+    };
+    let to = "<a:To xmlns:a=\"http://www.w3.org/2005/08/addressing\">urn:books</a:To>";
+    folder.write("plain.xml", envelope(SOAP12).replace(to, ""));
+    folder.write("client.toml", config(""));
+    let secure = "secure --config client.toml plain.xml -o secured.xml";
+    folder
+        .run(secure)
+        .fails("hint: say where messages go: addressing = { to = [\"https://…\"] } in [security]");
+    let told = "addressing = { to = [\"https://books.example/\"] }\n";
+    folder.write("client.toml", config(told));
+    folder.run(secure).succeeds();
+}

@@ -125,6 +125,9 @@ fn unsecured(error: SecureError) -> Failure {
         SecureError::OperationUnclear { .. } => {
             failure.with_hint("name the operation: policy_subject = { operation = \"…\" }")
         }
+        SecureError::DestinationUnknown => failure.with_hint(
+            "say where messages go: addressing = { to = [\"https://…\"] } in [security]; a message with a `wsa:Action` keeps the addressing headers that it has",
+        ),
         _ => failure,
     }
 }
