@@ -4,10 +4,12 @@
 #[path = "support/endpoints.rs"]
 mod endpoints;
 
-use soapstone::Service;
+use soapstone::config::EndpointConfig;
+use soapstone::crypto::issue;
 use soapstone::endpoint::{Calling, Serving};
+use soapstone::{Client, Service};
 use soapstone_testkit::Folder as Temporary;
-use soapstone_testkit::keys::{RSA, identity};
+use soapstone_testkit::keys::{AUTHORITY, P256, RSA, authority, identity, template};
 
 /// A folder with an authority, the key pair of `CN=me`, and the same in a keystore with a password.
 struct Folder(Temporary);
@@ -40,6 +42,31 @@ impl Folder {
 
 const IDENTITY: &str = "identity = { key = \"me.key.pem\", certificate = \"me.cert.pem\" }\n";
 const TRUST: &str = "trust = { anchors = [\"ca.cert.pem\"] }\n";
+
+/// The suite that an operator never wrote is for RSA.
+#[test]
+fn a_key_that_no_algorithm_of_the_suite_fits_has_a_remedy() {
+    let folder = Folder(Temporary::with_keys(P256, &["me"]));
+    for (security, hint) in [
+        (
+            "mechanism = \"sign\"",
+            "name a suite that fits the key: suite = \"Basic256GCMEcdhEs\" for P-256, \"Basic256GCMX25519\" for Ed25519; without `suite` it is Basic256GCM, for RSA",
+        ),
+        (
+            "mechanism = \"sign\", algorithms = { signature = [\"rsa-sha256\"], digest = [\"sha256\"], canonicalization = [\"exc-c14n\"] }",
+            "name an algorithm that fits the key in `algorithms.signature`, such as ecdsa-sha256 or ed25519; or take an RSA key",
+        ),
+    ] {
+        let found = folder.problems_of_security(security);
+        assert!(
+            found.contains("names no signature algorithm for a key of kind EC on P-256\n")
+                && found.ends_with(&format!("\n    hint: {hint}")),
+            "{found}"
+        );
+    }
+    let fitting = "mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\"";
+    assert_eq!(folder.problems_of_security(fitting), "");
+}
 
 #[test]
 fn a_keystore_or_key_without_its_password_is_said_to_have_none() {
@@ -562,4 +589,32 @@ fn answers_with_a_protection_of_their_own_have_the_usual_order() {
          peer = {{ certificate = \"me.cert.pem\" }}\nanswers = {{ mechanism = \"sign-encrypt\" }}\n"
     );
     assert_eq!(folder.problems(&text), "");
+}
+
+/// Nothing is refused for it: peers may be less strict. The operator hears of it.
+#[test]
+fn a_certificate_whose_key_usage_speaks_against_its_use_is_warned_of() {
+    let folder = Temporary::with_keys(RSA, &[]);
+    for (name, sign, encrypt) in [("me", false, true), ("peer", true, false)] {
+        let template = template(&format!("CN={name}")).limited_to(sign, encrypt);
+        let identity = issue::identity(&authority(AUTHORITY), RSA, &template);
+        folder.write_identity(name, &identity.expect("it is issued"));
+    }
+    let told = |mechanism: &str| {
+        let text = format!(
+            "{IDENTITY}{TRUST}peer = {{ certificate = \"peer.cert.pem\" }}\nsecurity = {{ mechanism = \"{mechanism}\" }}\n"
+        );
+        let config = EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None);
+        let config = config.expect("it is read");
+        let client = Client::from_config(&config).expect("it is compiled");
+        let risks = client.risks(&config, true).into_iter();
+        let risks = risks.filter(|risk| risk.name == "key-usage");
+        let told = risks.map(|risk| format!("{}: {}", risk.problem.line, risk.problem.message));
+        told.collect::<Vec<_>>()
+    };
+    let signs = "1: messages are signed with the key of `CN=me`, whose key usage is `keyEncipherment`, `dataEncipherment`: peers may refuse them";
+    let encrypts = "3: messages are encrypted to the key of `CN=peer`, whose key usage is `digitalSignature`, `nonRepudiation`: the peer may refuse them";
+    assert_eq!(told("sign"), [signs]);
+    assert_eq!(told("encrypt"), [encrypts]);
+    assert_eq!(told("sign-encrypt"), [signs, encrypts]);
 }

@@ -137,6 +137,7 @@ impl Compiler<'_> {
                 self.plans(exchange, &keys, role)
             })
             .collect();
+        self.remark_on_key_usage(&keys, &plans);
         let reader_of_answers = self.reader_of_answers()?;
         let mut remarks = agreed.remarks;
         remarks.append(&mut self.remarks);

@@ -35,6 +35,7 @@ mod id_cards;
 mod inner;
 mod kerberos;
 mod kerberos_policy;
+mod key_usage;
 mod keys;
 mod known_clock;
 mod memory;

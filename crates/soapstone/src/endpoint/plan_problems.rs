@@ -5,7 +5,7 @@
 use soapstone_wss::{KeyField, PlanProblem};
 
 use super::compiler::Compiler;
-use crate::config::Place;
+use crate::config::{Place, SecuritySource};
 
 /// The table that keys are given in, and how.
 fn where_it_stands(field: KeyField) -> (&'static str, &'static str) {
@@ -52,6 +52,19 @@ fn what_would_fit(field: KeyField) -> &'static str {
 }
 
 impl Compiler<'_> {
+    /// What to do about a key of ours that no signature algorithm fits.
+    fn what_signs(&self) -> &'static str {
+        let security = &self.config.security;
+        match (&security.source.value, &security.algorithms) {
+            (SecuritySource::Policy(_), _) | (_, Some(_)) => {
+                "name an algorithm that fits the key in `algorithms.signature`, such as ecdsa-sha256 or ed25519; or take an RSA key"
+            }
+            (SecuritySource::Mechanism(_), None) => {
+                "name a suite that fits the key: suite = \"Basic256GCMEcdhEs\" for P-256, \"Basic256GCMX25519\" for Ed25519; without `suite` it is Basic256GCM, for RSA"
+            }
+        }
+    }
+
     /// A plan that can be made; of another one every problem is reported.
     pub(super) fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
         match plan {
@@ -60,6 +73,11 @@ impl Compiler<'_> {
                 for problem in problems {
                     if let PlanProblem::RecipientDoesNotFit { field, .. } = &problem {
                         let hint = what_would_fit(*field);
+                        self.report_with_hint(place, problem.to_string(), hint);
+                        continue;
+                    }
+                    if let PlanProblem::KeyDoesNotFit { .. } = &problem {
+                        let hint = self.what_signs();
                         self.report_with_hint(place, problem.to_string(), hint);
                         continue;
                     }

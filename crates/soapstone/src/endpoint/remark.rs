@@ -2,7 +2,7 @@
 
 use crate::config::Place;
 
-/// One remark on a policy file.
+/// One remark on a policy file, or on a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remark {
     /// The stable name of its warning.
