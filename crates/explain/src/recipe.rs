@@ -3,7 +3,7 @@
 //! The rule kept here: a recipe is what the message says. Whether it is a good idea to sign so is
 //! no question here.
 
-use soapstone_wss::names::{STR_TRANSFORM, WSSE};
+use soapstone_wss::names::{SAML11_ID, SAML20_ID, STR_TRANSFORM, WSSE};
 use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, Element, NodeId, canonicalize,
 };
@@ -153,7 +153,14 @@ impl Recipe {
         let embedded = reference
             .child(WSSE, "Embedded")
             .and_then(|embedded| embedded.first_child().map(|token| token.id()));
-        if let Some(token) = direct.or(embedded) {
+        let assertion = reference
+            .child(WSSE, "KeyIdentifier")
+            .filter(|identifier| {
+                let kind = identifier.attribute("", "ValueType");
+                kind.is_some_and(|kind| kind == SAML11_ID || kind == SAML20_ID)
+            })
+            .and_then(|identifier| document.by_id(identifier.text().trim()).ok().flatten());
+        if let Some(token) = direct.or(embedded).or(assertion) {
             self.apex = Apex::Element(token);
             self.token = true;
             return Ok(());
