@@ -313,6 +313,29 @@ fn skew_and_limits_are_those_of_the_endpoint_file() {
     assert_eq!(told["signatures"][0]["value"], "matches");
 }
 
+/// `ids` of the endpoint file names attributes of node-soap, xml-crypto and `SignedXml`.
+#[test]
+fn ids_are_those_of_the_endpoint_file() {
+    let folder = prepared();
+    let good = folder.read("good.xml");
+    let (before, body) = good.split_once("<soap:Body").expect("a Body");
+    let body = body.replacen(" wsu:Id=", " Id=", 1);
+    folder.write("good.xml", format!("{before}<soap:Body{body}"));
+    let kinds = |config: &str| -> Vec<String> {
+        let run = folder.run(&format!("explain --json --config {config} good.xml"));
+        let told: Value = serde_json::from_slice(&run.out).expect("JSON");
+        let findings = told["findings"].as_array().expect("a list");
+        let kinds = findings
+            .iter()
+            .filter_map(|finding| finding["kind"].as_str());
+        kinds.map(str::to_owned).collect()
+    };
+    assert_eq!(kinds("server.toml"), ["id-attribute"]);
+    let server = folder.read("server.toml");
+    folder.write("ids.toml", format!("{server}ids = [\"Id\"]\n"));
+    assert_eq!(kinds("ids.toml"), ["digest-mismatch"]);
+}
+
 #[test]
 fn a_role_says_which_end_opens_the_message() {
     let folder = prepared();

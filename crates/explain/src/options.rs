@@ -3,7 +3,7 @@
 //! The rule kept here: without any of it, the message alone is explained.
 
 use jiff::Timestamp;
-use soapstone_xml::{Limits, ParseOptions};
+use soapstone_xml::{IdAttributes, Limits, ParseOptions};
 
 use crate::engine_report::EngineReport;
 use crate::keys::Known;
@@ -17,6 +17,8 @@ pub struct Options<'o> {
     pub skew: jiff::SignedDuration,
     /// The bounds of documents.
     pub limits: Limits,
+    /// Attributes without a namespace that are ids, too (`ids` of an endpoint file).
+    pub ids: &'o [&'o str],
     /// What the engine told of the message, where an endpoint file opened it.
     pub engine: Option<&'o EngineReport>,
     /// Keys, certificates and passwords of the reader's side.
@@ -37,7 +39,9 @@ impl Options<'_> {
     pub(crate) fn parsing(&self) -> ParseOptions {
         ParseOptions {
             limits: self.limits.clone(),
-            ..ParseOptions::default()
+            ids: self.ids.iter().fold(IdAttributes::standard(), |all, id| {
+                all.with(&format!("{{}}{id}"))
+            }),
         }
     }
 }
@@ -48,6 +52,7 @@ impl Default for Options<'_> {
             now: None,
             skew: jiff::SignedDuration::from_secs(60),
             limits: Limits::default(),
+            ids: &[],
             engine: None,
             known: Known::default(),
             against: None,

@@ -123,6 +123,8 @@ struct Opened {
     /// The policy that it was opened by, if one was chosen.
     policy: Option<Policy>,
     limits: Limits,
+    /// Attributes without a namespace that are ids there.
+    ids: Vec<&'static str>,
     now: Timestamp,
     report: EngineReport,
     known: Known,
@@ -182,6 +184,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         dump: arguments.dump.is_some() || arguments.sent.is_some(),
         ..Options::default()
     };
+    let ids = opened
+        .as_ref()
+        .map_or_else(Vec::new, |opened| opened.ids.clone());
+    options.ids = &ids;
     if let Some(opened) = &mut opened {
         options.now = Some(whole_seconds(opened.now));
         options.limits = opened.limits.clone();
@@ -295,6 +301,7 @@ fn opened_by<P: Fixed + Opens>(
         policy: explained.plan.map(|plan| plan.policy().clone()),
         verdict: explained.verdict,
         limits: endpoint.limits().clone(),
+        ids: endpoint.ids().to_vec(),
         now: endpoint.clock(now),
         report,
         known: known(config),

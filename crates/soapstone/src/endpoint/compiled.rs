@@ -318,6 +318,12 @@ impl<P: Directions> Endpoint<P> {
         &self.limits
     }
 
+    /// Attributes without a namespace that are ids in messages that arrive, beside the standard
+    /// ones.
+    pub fn ids(&self) -> &[&'static str] {
+        &self.ids
+    }
+
     /// The names of the elements by which requests are told apart, where operations have policies
     /// of their own: `{namespace}name`.
     pub fn operation_names(&self) -> impl Iterator<Item = &str> {
