@@ -242,8 +242,9 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
     if let (Some(created), Some(expires)) = (created, expires)
         && expires <= created
     {
+        // An endpoint takes it while it is not expired: the schema lets both be in any order.
         findings.push(Finding::new(
-            Severity::Error,
+            Severity::Warning,
             "timestamp-malformed",
             place.as_str(),
             "wsu:Expires is not later than wsu:Created",

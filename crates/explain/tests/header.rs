@@ -59,6 +59,19 @@ fn each_item_of_every_header_is_told_in_order() {
     assert_eq!(told.header[0].id.as_deref(), Some("T"));
 }
 
+/// An endpoint takes such a message until its end, and an error would say that it is refused.
+#[test]
+fn an_end_before_the_beginning_is_a_warning() {
+    let told = explained(
+        "<wsse:Security><wsu:Timestamp><wsu:Created>2026-11-21T16:07:29Z</wsu:Created>\
+         <wsu:Expires>2026-11-21T16:05:29Z</wsu:Expires></wsu:Timestamp></wsse:Security>",
+    );
+    let malformed = |finding: &&soapstone_explain::Finding| finding.kind == "timestamp-malformed";
+    let found: Vec<_> = told.findings.iter().filter(malformed).collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].severity, Severity::Warning);
+}
+
 /// A Timestamp that stands elsewhere says nothing of the message's life.
 #[test]
 fn a_timestamp_is_judged_where_it_is_an_item() {
