@@ -55,11 +55,16 @@ pub(crate) fn analyze(
     };
     let signatures = SignatureRead::all(read);
     let mut budget = Budget::new(options.work);
+    let in_header = signatures.iter().any(|one| !one.is_in_body());
     for (place, signature) in signatures.iter().enumerate() {
+        // The endpoint does not judge it, and its document may be another than this message.
+        let is_content = in_header && signature.is_in_body();
         let name = match signatures.len() {
             1 => "the signature".to_owned(),
+            _ if is_content => format!("signature {}, content of the Body", place + 1),
             _ => format!("signature {}", place + 1),
         };
+        let before = told.findings.len();
         let named = Named {
             signature,
             name: &name,
@@ -70,6 +75,11 @@ pub(crate) fn analyze(
         let found = material.value(&named, &computed, &mut share, &mut told);
         told.signatures.push(found);
         budget.merge(share);
+        if is_content {
+            for finding in &mut told.findings[before..] {
+                finding.severity = Severity::Note;
+            }
+        }
     }
     told.tried = budget.tried;
     told.stopped = budget.spent;

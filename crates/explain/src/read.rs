@@ -106,6 +106,18 @@ impl<'d> SignatureRead<'d> {
             .collect()
     }
 
+    /// Whether it stands in the Body: a signature of the application, and none of WS-Security.
+    pub(crate) fn is_in_body(&self) -> bool {
+        let mut inside = self.element;
+        while let Some(parent) = inside.parent() {
+            if parent.parent().is_none() {
+                return inside.local() == "Body";
+            }
+            inside = parent;
+        }
+        false
+    }
+
     fn read(element: Element<'d>) -> Self {
         let signed_info = element.child(DS, "SignedInfo");
         let inside = |local: &str| signed_info.and_then(|info| info.child(DS, local));

@@ -212,10 +212,7 @@ impl Subject<'_> {
                 ),
             ));
         }
-        let is_rsa = all
-            .iter()
-            .any(|one| matches!(one.key.key.kind(), KeyKind::Rsa { .. }));
-        if is_rsa && self.rsa(&all, budget, candidates, &mut outcome) {
+        if self.may_be_rsa(&all) && self.rsa(&all, budget, candidates, &mut outcome) {
             return outcome;
         }
         if !matches!(
@@ -225,6 +222,19 @@ impl Subject<'_> {
             self.verified(&all, budget, candidates, &mut outcome);
         }
         outcome
+    }
+
+    /// Whether the value is one of RSA: by its method, or by its length under a key at hand.
+    fn may_be_rsa(&self, keys: &[Candidate<'_>]) -> bool {
+        let announced = matches!(
+            self.method.family(),
+            SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss
+        );
+        let length = self.value.map_or(0, <[u8]>::len);
+        keys.iter().any(|one| match one.key.key.kind() {
+            KeyKind::Rsa { bits } => announced || bits.div_ceil(8) as usize == length,
+            _ => false,
+        })
     }
 
     /// What the recovered block tells. `false` if this is no matter for RSA.

@@ -120,6 +120,83 @@ fn a_message_as_it_was_made_has_no_error() {
     );
 }
 
+/// A signature of the application in the Body, which nothing in the message makes.
+const OF_THE_APPLICATION: &str = "<ds:Signature xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:SignedInfo>\
+<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>\
+<ds:SignatureMethod Algorithm=\"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256\"/><ds:Reference URI=\"\"><ds:Transforms>\
+<ds:Transform Algorithm=\"http://www.w3.org/2000/09/xmldsig#enveloped-signature\"/></ds:Transforms>\
+<ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/><ds:DigestValue>QUJDRA==</ds:DigestValue>\
+</ds:Reference></ds:SignedInfo><ds:SignatureValue>QUJDRA==</ds:SignatureValue></ds:Signature>";
+
+/// No endpoint judges it, and its document may be another than the message.
+#[test]
+fn a_signature_of_the_application_is_no_error_beside_that_of_the_header() {
+    let plain = PLAIN.replacen("<inner ", &format!("{OF_THE_APPLICATION}<inner "), 1);
+    let told = support::told(&secured("client", support::RSA, &plain));
+    assert!(!told.is_refused(), "{:#?}", told.findings);
+    let (places, others): (Vec<_>, Vec<_>) = told
+        .findings
+        .iter()
+        .map(|finding| {
+            (
+                finding.severity,
+                finding.place.contains("content of the Body"),
+            )
+        })
+        .partition(|found| *found == (Severity::Note, true));
+    assert!(!places.is_empty());
+    assert_eq!(others, []);
+    // Where it is the only one, it is the one that is asked about.
+    assert!(support::told(&plain).is_refused());
+}
+
+/// SAML Token Profile 1.1.1, 3.4 and 3.5: a `KeyIdentifier` with the id.
+#[test]
+fn an_assertion_that_is_named_by_its_id_is_dereferenced() {
+    for file in [
+        "wss4j-1.1-sender-vouches",
+        "wss4j-2.0-sender-vouches",
+        "saml-sv",
+    ] {
+        let path = format!(
+            "{}/../soapstone/tests/assertions/{file}.xml",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let message = std::fs::read(path).expect("a message");
+        let told = soapstone_explain::explain(message, &soapstone_explain::Options::default());
+        let told = told.expect("an explanation");
+        let by_id = told.signatures.iter().flat_map(|one| &one.references);
+        let by_id: Vec<_> = by_id
+            .filter(|one| one.transforms.iter().any(|name| name.contains("STR")))
+            .map(|one| (one.element.as_str(), one.state))
+            .collect();
+        assert_eq!(by_id.len(), 1, "{file}: {by_id:?}");
+        assert!(by_id[0].0.ends_with("Assertion"), "{file}: {by_id:?}");
+        assert_eq!(by_id[0].1, soapstone_explain::State::Matches, "{file}");
+    }
+}
+
+/// Keys of RSA beside that of the signer make longer values, which says nothing of an ECDSA value.
+#[test]
+fn the_length_of_an_ecdsa_value_is_not_held_against_keys_of_rsa() {
+    let lines = "[security]\nmechanism = \"sign\"\nalgorithms = { signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], canonicalization = [\"exc-c14n\"] }";
+    let key = private_key("p384");
+    let by_another = |octets: &[u8]| {
+        let value = key.sign(SignatureAlgorithm::EcdsaSha256, octets);
+        value.expect("a signature")[..64].to_vec()
+    };
+    let message = with_value(&secured("p256", lines, PLAIN), by_another, &as_it_is);
+    let known = soapstone_explain::Known {
+        certificates: vec![("the peer's".to_owned(), support::certificate("server"))],
+        ..known()
+    };
+    let told = told_with(message.as_bytes(), known);
+    let causes: Vec<_> = told.causes().collect();
+    assert_eq!(causes.len(), 1, "{causes:#?}");
+    assert_eq!(causes[0].kinds, ["other-key"]);
+    assert!(!causes[0].says.contains("bytes"), "{causes:#?}");
+}
+
 #[test]
 fn an_old_message_has_a_clock_for_its_cause() {
     let message = signed();
