@@ -183,6 +183,21 @@ const OTHER_ENCODINGS: [&str; 2] = [
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#Base64Binary",
 ];
 
+/// Whether a nonce is said to be base64 as other documents or the draft of 2002 say it.
+fn is_base64_of_dialect(nonce: Element<'_>, dialects: UsernameDialects) -> bool {
+    let Some(said) = nonce.attribute("", "EncodingType") else {
+        return false;
+    };
+    if dialects.other_identifiers && OTHER_ENCODINGS.contains(&&*said) {
+        return true;
+    }
+    // A nonce of the draft is in a token of the draft.
+    let is_of_draft = |(prefix, local): (&str, &str)| {
+        local == "Base64Binary" && nonce.namespace_of(prefix) == Some(WSSE_2002)
+    };
+    nonce.namespace() == WSSE_2002 && said.split_once(':').is_some_and(is_of_draft)
+}
+
 /// A `UsernameToken` as found, with nothing checked but its shape and its times.
 struct UsernameToken {
     user: String,
@@ -275,18 +290,7 @@ impl UsernameToken {
             None => Vec::new(),
             Some(nonce) => {
                 attributes(nonce, &["EncodingType"])?;
-                let said = nonce.attribute("", "EncodingType");
-                let of_draft = |said: &str| {
-                    let name = said.split_once(':');
-                    name.is_some_and(|(prefix, local)| {
-                        local == "Base64Binary" && nonce.namespace_of(prefix) == Some(WSSE_2002)
-                    })
-                };
-                let is_other =
-                    |said: &str| dialects.other_identifiers && OTHER_ENCODINGS.contains(&said);
-                let is_accepted =
-                    |said: &str| is_other(said) || extension != WSSE && of_draft(said);
-                if !said.as_deref().is_some_and(is_accepted) {
+                if !is_base64_of_dialect(nonce, dialects) {
                     // BSP 1.1, R4221.
                     only_base64(nonce, "nonce")?;
                 }
