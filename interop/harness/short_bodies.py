@@ -38,6 +38,9 @@ ALLOWED = {"allow_short_cipher_text": True}
 UNSIGNED = {**ALLOWED, "encryption": {"sign_session_key": False}}
 SETTINGS = {"strict": STRICT, "allowed": ALLOWED, "unsigned": UNSIGNED}
 
+# Seconds that CXF's client waits: the first call of all comes to two programs that have not run yet.
+PATIENCE = 60
+
 KEY_ID = re.compile(rb'<(?:\w+:)?(?:EncryptedKey|DerivedKeyToken)\b[^>]*?\b(?:wsu:)?Id="([^"]*)"')
 CONTRACT = """\
 <definitions xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:tns="{namespace}" targetNamespace="{namespace}">
@@ -124,7 +127,7 @@ class Cxf:
         """Its client calls; what came of it."""
         return self.peer.calling.job(
             "call", "--address", address, "--wsdl", self._wsdl(cell), *cell.names(), "--operation", f"{{{NAMESPACE}}}Say",
-            *cxf.security(self.peer.keys, "client", "server"), request, answer,
+            *cxf.security(self.peer.keys, "client", "server"), "--timeout", PATIENCE, request, answer,
         )  # fmt: skip
 
     def recorded(self, cell):

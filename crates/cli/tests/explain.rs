@@ -68,9 +68,7 @@ fn the_cause_of_a_broken_message_is_named_with_its_proof() {
         "{text}"
     );
     assert!(
-        text.contains(
-            "\n  not judged: `Body` signed: `ds:Signature` in line 3 was refused before\n"
-        ),
+        text.contains("\n  not judged: `Body` signed: `ds:Signature` in line "),
         "{text}"
     );
     assert!(!text.contains("NOT MET"), "{text}");

@@ -119,7 +119,9 @@ fn security_for_others(document: &Document, options: &Options<'_>) -> Option<Fin
         ));
     };
     let actor_of = |it: Element<'_>| {
-        let actor = it.attribute(root.namespace(), attribute).map(Cow::into_owned);
+        let actor = it
+            .attribute(root.namespace(), attribute)
+            .map(Cow::into_owned);
         actor.filter(|actor| !actor.is_empty() && *actor != ULTIMATE_RECEIVER)
     };
     if actor_of(own).is_none() || of_namespace.any(|it| actor_of(*it).is_none()) {

@@ -172,7 +172,7 @@ impl fmt::Display for SecureError {
             ),
             Self::ActionUnknown => out.write_str(
                 "messages have addressing headers, and nothing says the `wsa:Action`: the Body is empty, there is no `SOAPAction` (SOAP 1.2: `action` of the \
-                 media type), and the policy has no sole operation; have the client send it, or say addressing = { action = \"…\" }",
+                 media type), and no WSDL says that of a sole operation; have the client send it, or say addressing = { action = \"…\" }",
             ),
             Self::OperationUnknown { found } => {
                 write!(out, "expected an operation of the policy, found `{found}`")

@@ -210,10 +210,7 @@ async fn rewritten(
             .max(inbound.as_deref().map_or(WorkClass::Inline, securing))
             .max(passing.unwrap_or(WorkClass::Inline))
     };
-    let hint = receipts
-        .outbound
-        .signs_session_key
-        .then_some(SIGNED_SESSION_KEY);
+    let hint = refusable(&receipts.outbound);
     let observed = Arc::clone(&reporter.observed);
     let asks = |endpoint: &&Arc<InboundEndpoint>| endpoint.endpoint.reader_of_answers().is_some();
     let asked = outbound
@@ -225,8 +222,7 @@ async fn rewritten(
         });
     let steps = |desk: Desk| async move {
         let (mut octets, mut parts) = (message.root, message.parts);
-        let (mut proven, mut passed) = (None, None);
-        let (mut evidence, mut unproven) = (None, None);
+        let (mut proven, mut passed, mut evidence, mut unproven) = (None, None, None, None);
         let reader = inbound
             .as_ref()
             .and_then(|it| it.endpoint.reader_of_answers());
@@ -373,7 +369,12 @@ fn unsecured_text(
     text.map(|fault| fault.text())
 }
 
-/// What a peer may refuse of a request that has short cipher text.
+/// What a peer may refuse of a request.
+fn refusable(request: &Receipt) -> Option<&'static str> {
+    request.signs_session_key.then_some(SIGNED_SESSION_KEY)
+}
+
+/// What some peers refuse of a request that has short cipher text.
 const SIGNED_SESSION_KEY: &str = "the request's signature covers the `xenc:EncryptedKey`, as its cipher text is short; some peers, Metro among them, refuse \
      that: take `sign-encrypt`; `encryption = { sign_session_key = false }` takes the risk";
 

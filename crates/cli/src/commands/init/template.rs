@@ -181,9 +181,9 @@ fn tables(party: Party, plan: &Plan) -> String {
             uses.service_signs,
         ),
     };
-    let (own, peer) = match party {
-        Party::Service => ("service", "client"),
-        _ => ("client", "service"),
+    let own = match party {
+        Party::Service => "service",
+        _ => "client",
     };
     let (sent, got) = match party {
         Party::Service => ("answers", "requests"),
@@ -261,19 +261,7 @@ fn tables(party: Party, plan: &Plan) -> String {
             ),
             _ => "Who may sign answers.".to_owned(),
         };
-        let pinned = match party {
-            Party::Service if uses.requests_named => {
-                lines.push(
-                    "# Requests name a certificate without showing it: `pinned` has those of all clients."
-                        .to_owned(),
-                );
-                ", pinned = [\"client.cert.pem\"]"
-            }
-            _ => "",
-        };
-        lines.push(format!(
-            "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{pinned} }}"
-        ));
+        lines.push(trust(party, &who, uses.requests_named));
     }
     if party.sends() && uses.users {
         let who = match party {
@@ -301,6 +289,22 @@ const SHORT_CIPHER_TEXT: &str = "\
     # Short messages have the key of their cipher text signed, or are refused. Partners with CXF, Metro or WSS4J do not sign it:\n\
     # allow_short_cipher_text = true takes their messages. Those with Metro refuse ours as well, unless it is not signed:\n\
     # encryption = { sign_session_key = false }. Both are risks: docs/weak-algorithms.md, \"Short cipher text\".\n";
+
+/// Whose signatures are accepted, and the certificates that requests may name.
+fn trust(party: Party, who: &str, requests_named: bool) -> String {
+    let (peer, named, pinned) = match party {
+        Party::Service if requests_named => (
+            "client",
+            "# Requests name a certificate without showing it: `pinned` has those of all clients.\n",
+            ", pinned = [\"client.cert.pem\"]",
+        ),
+        Party::Service => ("client", "", ""),
+        _ => ("service", "", ""),
+    };
+    format!(
+        "{named}# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{pinned} }}"
+    )
+}
 
 /// What is done to messages.
 fn security(party: Party, plan: &Plan) -> String {
