@@ -38,7 +38,7 @@ ALLOWED = {"allow_short_cipher_text": True}
 UNSIGNED = {**ALLOWED, "encryption": {"sign_session_key": False}}
 SETTINGS = {"strict": STRICT, "allowed": ALLOWED, "unsigned": UNSIGNED}
 
-# Seconds that CXF's client waits: the first call of all comes to two programs that have not run yet.
+# Seconds that CXF's client waits: the first call comes to programs that have not run yet.
 PATIENCE = 60
 
 KEY_ID = re.compile(rb'<(?:\w+:)?(?:EncryptedKey|DerivedKeyToken)\b[^>]*?\b(?:wsu:)?Id="([^"]*)"')

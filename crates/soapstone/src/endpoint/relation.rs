@@ -248,7 +248,7 @@ mod tests {
         let relation = relation.expect("a message id");
         for id in ["urn:one", "urn:two"] {
             let answer = envelope(&format!("<a:RelatesTo>{id}</a:RelatesTo>"));
-            assert_eq!(confirm(&answer, &[], &relation), refused(None));
+            assert_eq!(confirm(&answer, &[], &relation, &nothing()), refused(None));
         }
     }
 
