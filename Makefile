@@ -79,7 +79,7 @@ lint: rules ## the same, and the oldest compiler and the documentation
 # The programs that tests start.
 .PHONY: unit-setup
 unit-setup: setup
-	@.ci/packages redis-server postgresql mariadb-server gmetad ganglia-monitor dnsmasq-base openssl libxml2-utils iproute2 socat softhsm2 opensc p11-kit p11-kit-modules krb5-kdc krb5-admin-server krb5-user libgssapi-krb5-2
+	@.ci/packages redis-server postgresql mariadb-server gmetad ganglia-monitor dnsmasq-base openssl libxml2-utils xmlsec1 iproute2 socat softhsm2 opensc p11-kit p11-kit-modules krb5-kdc krb5-admin-server krb5-user libgssapi-krb5-2
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	@rm -rf $(not_run_counts)
 
@@ -95,7 +95,7 @@ unit: unit-setup ## unit tests, vectors and documentation examples
 # The programs that quick tests start.
 .PHONY: check-setup
 check-setup: setup
-	@.ci/packages openssl redis-server python3
+	@.ci/packages openssl redis-server python3 xmlsec1
 
 .PHONY: check
 check: check-setup rules ## what to run before each commit: formatting, lints, the quick tests
