@@ -339,11 +339,6 @@ enum Position {
     Authority,
 }
 
-/// Whether the certificate at `index` of `path` may have issued the one before it, the anchor
-/// included: an anchor can be the self-signed certificate of a peer, who issues nothing.
-///
-/// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section
-/// 4.2.1.9). One of version 1 cannot say so, and is taken as an anchor only.
 /// The first of some names, and how many there are more.
 fn listed(names: &[String]) -> String {
     /// As many as one line has room for.
@@ -356,6 +351,11 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// Whether the certificate at `index` of `path` may have issued the one before it, the anchor
+/// included: an anchor can be the self-signed certificate of a peer, who issues nothing.
+///
+/// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section
+/// 4.2.1.9). One of version 1 cannot say so, and is taken as an anchor only.
 fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError> {
     let authority = &path[index];
     let subject = || authority.subject_name().to_string();

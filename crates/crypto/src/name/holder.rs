@@ -71,6 +71,16 @@ impl HolderName {
         false
     }
 
+    /// Whether the text of a holder has a half [that reads as two](Self::reads_as_two): an issuer
+    /// that is no name, perhaps.
+    #[must_use]
+    pub fn has_half_a_name(text: &str) -> bool {
+        let (subject, issuer) = Self::split(text);
+        std::iter::once(subject)
+            .chain(issuer)
+            .any(Self::reads_as_two)
+    }
+
     /// The subject.
     #[must_use]
     pub fn subject(&self) -> &DistinguishedName {

@@ -317,6 +317,8 @@ fn a_name_reads_as_two_where_the_word_is_outside_of_quotes() {
         ("CN=Bank\\\\ of Books", true),
     ] {
         assert_eq!(HolderName::reads_as_two(text), expected, "{text}");
+        let is_half = expected && text != "CN=p1 of CN=authority";
+        assert_eq!(HolderName::has_half_a_name(text), is_half, "{text}");
     }
 }
 

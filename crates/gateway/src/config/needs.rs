@@ -9,6 +9,7 @@ use soapstone::endpoint::Serving;
 use soapstone_broker::{Level, Needs, Property, SecurityIndex};
 
 use super::endpoint::EndpointSpec;
+use super::party::{READS_AS_TWO, WORD_IN_A_NAME};
 use super::security_index::{assured_algorithm, weak_among};
 
 /// The namespace of the header block by which messages say what they need
@@ -234,6 +235,16 @@ pub(super) fn read_classes(tables: Vec<Table<'_>>) -> Vec<ClassSpec> {
         if members.as_ref().is_none_or(Vec::is_empty) {
             let hint = "users and subjects of certificates: members = [\"alice\", \"CN=client\"]";
             table.report_with_hint(place, "a class without `members` is of nobody", hint);
+        }
+        for member in members.iter().flatten() {
+            if HolderName::parse(&member.value).is_ok()
+                && HolderName::has_half_a_name(&member.value)
+            {
+                let message = format!("`members` must hold whole names, found {READS_AS_TWO}");
+                let hint =
+                    format!("name an issuer, \"CN=client of CN=authority\"; {WORD_IN_A_NAME}");
+                table.report_with_hint(member.place, message, &hint);
+            }
         }
         let needs = table.table("needs").map(read_needs);
         table.finish();

@@ -9,6 +9,7 @@ use soapstone::config::{Located, OTHER_TEXT, Table};
 use soapstone::crypto::HolderName;
 use soapstone_broker::Rate;
 
+use super::party::{READS_AS_TWO, WORD_IN_A_NAME};
 use super::rate::read_rate;
 
 /// One of `[[roles]]`.
@@ -255,6 +256,11 @@ fn read_members(mut table: Table<'_>) -> Members {
     let mut subjects = Vec::new();
     for text in texts(table.strings("subjects")) {
         match HolderName::parse(&text.value) {
+            Ok(_) if HolderName::has_half_a_name(&text.value) => table.report_with_hint(
+                text.place,
+                format!("`subjects` must hold whole names, found {READS_AS_TWO}"),
+                format!("name an issuer, \"CN=client of CN=authority\"; {WORD_IN_A_NAME}"),
+            ),
             Ok(name) => subjects.push(text.map(|_| name)),
             Err(_) => table.report_with_hint(
                 text.place,

@@ -171,14 +171,16 @@ impl Compiler<'_> {
                 (None, Some(asserted)) => asserted,
                 _ => version,
             };
-            if signed.contains(&meant) {
+            let mut unsigned = [meant, version].into_iter();
+            let Some(unsigned) = unsigned.find(|one| !signed.contains(one)) else {
                 continue;
-            }
-            let (meant, first) = (name_of(meant), name_of(*first));
+            };
             let said = match written {
                 Some(_) => "`version` has",
-                None => "the policy asks for",
+                None if asserted == Some(unsigned) => "the policy asks for",
+                None => "all requests have",
             };
+            let (meant, first) = (name_of(unsigned), name_of(*first));
             self.report_with_hint(
                 place,
                 format!(

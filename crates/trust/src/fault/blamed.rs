@@ -1,10 +1,10 @@
 //! Which faults blame a token of the message that they answer (SOAP Message Security 1.1.1, 12;
 //! WS-Trust 1.4, 11).
 //!
-//! A code counts whose meaning is a token, or a check that a token can fail. So does the general
-//! code of WS-Trust, which names no cause. All other codes name the form of the message, its
-//! Timestamp, its algorithms, a context, or what the message asks for. Another token changes none
-//! of these.
+//! A code counts whose meaning is a token, or a check that a token can fail. So do the general
+//! codes by which WS-Trust, WSS4J and WCF name no cause. All other codes name the form of the
+//! message, its Timestamp, its algorithms, a context, or what the message asks for. Another token
+//! changes none of these.
 //!
 //! The one rule: a fault that blames another party than the sender blames no token.
 
@@ -14,15 +14,19 @@ use soapstone_xml::Element;
 
 use super::TrustFaultCode;
 
-/// Those of WS-Security. `InvalidSecurity` means the header, `UnsupportedAlgorithm` its algorithms,
-/// and `MessageExpired` its Timestamp.
-const OF_SECURITY: [FaultCode; 5] = [
+/// Those of WS-Security. `InvalidSecurity` means the header, and WCF answers so whatever is wrong
+/// in it. `UnsupportedAlgorithm` means its algorithms, and `MessageExpired` its Timestamp.
+const OF_SECURITY: [FaultCode; 6] = [
+    FaultCode::InvalidSecurity,
     FaultCode::UnsupportedSecurityToken,
     FaultCode::InvalidSecurityToken,
     FaultCode::FailedAuthentication,
     FaultCode::FailedCheck,
     FaultCode::SecurityTokenUnavailable,
 ];
+
+/// The namespace of the one code, `SecurityError`, by which WSS4J answers whatever is wrong.
+const WSS4J: &str = "http://ws.apache.org/wss4j";
 
 /// Those of WS-Trust. `InvalidRequest` and `BadRequest` mean the form of the request. The request's
 /// data that `ExpiredData` means are its tokens: its Timestamp has a code of WS-Security.
@@ -59,9 +63,12 @@ pub fn blames_token(fault: Element<'_>) -> bool {
 fn names_token(value: Element<'_>) -> bool {
     match TrustFaultCode::named(value) {
         Some((code, _)) => OF_TRUST.contains(&code),
-        None => OF_SECURITY
-            .iter()
-            .any(|code| is_named(value, WSSE, code.local())),
+        None => {
+            OF_SECURITY
+                .iter()
+                .any(|code| is_named(value, WSSE, code.local()))
+                || is_named(value, WSS4J, "SecurityError")
+        }
     }
 }
 
@@ -89,7 +96,7 @@ mod tests {
 
     fn fault_11(code: &str) -> String {
         format!(
-            "<s:Fault xmlns:s='{SOAP11}' xmlns:w='{WSSE}' xmlns:u='{WSU}' xmlns:o='urn:o'>\
+            "<s:Fault xmlns:s='{SOAP11}' xmlns:w='{WSSE}' xmlns:u='{WSU}' xmlns:j='{WSS4J}' xmlns:o='urn:o'>\
              <faultcode>{code}</faultcode><faultstring>no</faultstring></s:Fault>"
         )
     }
@@ -104,7 +111,7 @@ mod tests {
             format!("<s:Value>{code}</s:Value>{nested}")
         });
         format!(
-            "<s:Fault xmlns:s='{SOAP12}' xmlns:w='{WSSE}' xmlns:u='{WSU}' xmlns:o='urn:o'>\
+            "<s:Fault xmlns:s='{SOAP12}' xmlns:w='{WSSE}' xmlns:u='{WSU}' xmlns:j='{WSS4J}' xmlns:o='urn:o'>\
              <s:Code>{inner}</s:Code></s:Fault>"
         )
     }
@@ -114,12 +121,14 @@ mod tests {
         let expected = [
             ("w:UnsupportedSecurityToken", true),
             ("w:UnsupportedAlgorithm", false),
-            ("w:InvalidSecurity", false),
+            ("w:InvalidSecurity", true),
             ("w:InvalidSecurityToken", true),
             ("w:FailedAuthentication", true),
             ("w:FailedCheck", true),
             ("w:SecurityTokenUnavailable", true),
             ("u:MessageExpired", false),
+            ("j:SecurityError", true),
+            ("o:SecurityError", false),
         ];
         for (code, blamed) in expected {
             assert_eq!(blames(&fault_11(code)), blamed, "{code}");
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_code_below_another_one_counts() {
-        let codes = ["s:Sender", "w:InvalidSecurity", "w:FailedCheck"];
+        let codes = ["s:Sender", "w:UnsupportedAlgorithm", "w:FailedCheck"];
         assert!(blames(&fault_12(&codes)));
     }
 }

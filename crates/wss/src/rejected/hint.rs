@@ -285,6 +285,12 @@ fn untrusted(error: &TrustError) -> Option<&'static str> {
         TrustError::SubjectNotAllowed { .. } => {
             "add the subject to `trust.subjects` as it stands here; or the message is for another endpoint"
         }
+        TrustError::KeyUsage {
+            expected: "`keyCertSign`",
+            ..
+        } => {
+            "an authority on its path may certify nobody: have the peer's certificate issued by another one"
+        }
         TrustError::KeyUsage { .. } | TrustError::ExtendedKeyUsage { .. } => {
             "have the peer sign with a certificate for signatures: the one that it sends may be for encryption, or for TLS"
         }

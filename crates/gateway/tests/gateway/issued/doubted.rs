@@ -131,7 +131,10 @@ async fn what_does_not_blame_the_assertion_has_no_other_one_asked_for() {
         ("Server", Box::new(coded("s:Server"))),
         ("Client", Box::new(coded("s:Client"))),
         ("VersionMismatch", Box::new(coded("s:VersionMismatch"))),
-        ("InvalidSecurity", Box::new(coded("w:InvalidSecurity"))),
+        (
+            "UnsupportedAlgorithm",
+            Box::new(coded("w:UnsupportedAlgorithm")),
+        ),
         ("MessageExpired", Box::new(coded("u:MessageExpired"))),
         ("BadRequest", Box::new(coded("t:BadRequest"))),
         ("a code of nobody", Box::new(coded("FailedAuthentication"))),

@@ -46,7 +46,10 @@ impl Assertion {
         presented: &Presentation<'_>,
     ) -> Result<&Confirmation, Rejected> {
         let mut refused = None;
-        for confirmation in &self.confirmations {
+        // One of which a policy ignores something counts where no other one does.
+        let of_way = |one: &&Confirmation| one.tells_of_the_way();
+        let others = self.confirmations.iter().filter(|one| !of_way(one));
+        for confirmation in others.chain(self.confirmations.iter().filter(of_way)) {
             match confirmation.check(policy, presented) {
                 Ok(()) => return Ok(confirmation),
                 Err(rejected) => refused = refused.or(Some(rejected)),

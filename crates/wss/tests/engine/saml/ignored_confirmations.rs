@@ -81,6 +81,18 @@ fn what_nothing_is_compared_with_is_ignored_by_name_and_counted() {
             since: moment()
         }
     );
+    // Another confirmation, which says nothing of the way, is enough before and after.
+    let by_data = |data: &str| confirmation(SamlVersion::V20, "bearer", data);
+    let draft = Draft {
+        confirmation: format!(
+            "{}{}",
+            by_data("<saml:SubjectConfirmationData Address=\"192.0.2.1\"/>"),
+            by_data("<saml:SubjectConfirmationData/>")
+        ),
+        ..Draft::bearer(SamlVersion::V20)
+    };
+    let opened = open_as(&policy, &message(&draft.signed()), &Facts::default()).unwrap();
+    assert_eq!(opened.evidence().weak, Vec::<&str>::new());
     // SAML 1.1 has neither, and what its data says is not known.
     let said = "<saml:SubjectConfirmationData>192.0.2.1</saml:SubjectConfirmationData>";
     let draft = Draft {
