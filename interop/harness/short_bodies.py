@@ -17,6 +17,7 @@ from xml.dom import minidom
 from . import cxf, envelopes, metro, metro_policies
 from .assertions import apart, asymmetric, both, symmetric, wss10, wss11
 from .endpoints import Endpoint
+from .keys import Keys
 from .processes import Failure, free_port, seen
 
 NAMESPACE = "urn:soapstone:interop:short"
@@ -177,8 +178,10 @@ class Metro:
         return self.peer.recorded(cell)
 
 
-def run(report, soapstone, keys, folder):
+def run(report, soapstone, _keys, folder):
     """Every cell in three directions."""
+    # Stores of Metro's stand beside the keys, and its other peers make some of their own at once.
+    keys = Keys(Path(folder) / "keys")
     with cxf.running(soapstone, keys, Path(folder) / "cxf") as peer:
         _run(report, peer, Cxf(peer))
     with metro.running(soapstone, keys, Path(folder) / "metro") as peer:
