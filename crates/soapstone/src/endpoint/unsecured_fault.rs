@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn the_subcode_and_the_reason_of_soap_12_are_read() {
-        let text = "<s:Fault><s:Code><s:Value>s:Sender</s:Value><s:Subcode><s:Value>w:InvalidSecurity</s:Value>\
+        let text = "<s:Fault><s:Code><s:Value>s:Sender</s:Value><s:Subcode><s:Value>w:UnsupportedAlgorithm</s:Value>\
             </s:Subcode></s:Code><s:Reason><s:Text xml:lang='en'>no</s:Text></s:Reason></s:Fault>";
         let fault = read(SoapVersion::V12, "", text).expect("a fault");
-        assert_eq!(fault.text(), "InvalidSecurity: no");
+        assert_eq!(fault.text(), "UnsupportedAlgorithm: no");
         assert_eq!(fault.blame, Blame::Sender);
         assert!(!fault.blames_token);
     }
