@@ -285,10 +285,7 @@ fn untrusted(error: &TrustError) -> Option<&'static str> {
         TrustError::SubjectNotAllowed { .. } => {
             "add the subject to `trust.subjects` as it stands here; or the message is for another endpoint"
         }
-        TrustError::KeyUsage {
-            expected: "`keyCertSign`",
-            ..
-        } => {
+        TrustError::KeyUsage { expected, .. } if expected.contains("keyCertSign") => {
             "an authority on its path may certify nobody: have the peer's certificate issued by another one"
         }
         TrustError::KeyUsage { .. } | TrustError::ExtendedKeyUsage { .. } => {
