@@ -7,27 +7,27 @@
 //! The rule kept here: the binding says with which keys, the parts say what. Keys that do not go
 //! together have no value to be written as.
 
+mod certificate_names;
+mod tokens;
+
 use std::borrow::Cow;
 
 use soapstone_xml::Canonicalization;
 
 use crate::attachments::{AttachmentDemands, AttachmentPolicy, AttachmentProtection, Coverage};
 use crate::binding::{
-    AsymmetricBinding, Binding, EncryptionKey, KeyBinding, KeyReference, Layout, ProtectionOrder,
-    Recipient, SymmetricBinding, SymmetricToken,
+    Binding, EncryptionKey, KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient,
+    SymmetricBinding, SymmetricToken,
 };
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header_order::OrderedItem;
 use crate::inclusive_prefixes::InclusivePrefixes;
-use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
-use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
-use crate::token::{AssertionPolicy, ConfirmationMethod, HolderUse};
+use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::tuning::Tuning;
-use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Requirements for one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -232,36 +232,6 @@ impl Policy {
         (!self.parts.signed.is_empty()).then_some(found)
     }
 
-    /// How messages name the certificate of their own signature, if it is made with one.
-    pub(crate) fn certificate_reference(&self) -> Option<KeyReference> {
-        let (key, reference, _) = self.signing_key()?;
-        (key == KeyBinding::Certificate).then_some(reference)
-    }
-
-    /// Whether messages show nobody who sent them: no certificate signs, and they have no user, no
-    /// ticket and no assertion.
-    pub fn shows_nobody(&self) -> bool {
-        let signs = self.signs_with() == Some(KeyBinding::Certificate);
-        let mut endorsing = self.endorsing();
-        let endorses = endorsing.any(|token| token.key.kind() == KeyBinding::Certificate);
-        let has_user = self.username().is_some() || self.uses(KeyBinding::Password);
-        let by_others = self.kerberos().is_some() || self.assertion().is_some();
-        !(signs || endorses || has_user || by_others)
-    }
-
-    /// Whether a certificate that signs is named in messages, and not in them: a receiver must have
-    /// it.
-    pub fn names_certificates(&self) -> bool {
-        let is_named = |kind: KeyBinding, reference: KeyReference| {
-            let is_there = reference.has_token() || reference.holds_certificate();
-            kind == KeyBinding::Certificate && !is_there && !reference.is_written_out()
-        };
-        let signature = self.signing_key();
-        let mut endorsing = self.endorsing();
-        signature.is_some_and(|(kind, reference, _)| is_named(kind, reference))
-            || endorsing.any(|token| is_named(token.key.kind(), token.key.reference()))
-    }
-
     /// The kind of the key of the message's own signature.
     pub fn signs_with(&self) -> Option<KeyBinding> {
         self.signing_key().map(|(kind, ..)| kind)
@@ -303,111 +273,6 @@ impl Policy {
         })
     }
 
-    /// The tokens that endorse. Where the connection protects messages, the first of them makes the
-    /// message's own signature.
-    pub fn endorsing(&self) -> impl Iterator<Item = &EndorsingToken> {
-        self.supporting.iter().filter_map(|token| match token {
-            SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_)
-            | SupportingToken::Assertion(_)
-            | SupportingToken::Kerberos(_) => None,
-        })
-    }
-
-    /// As [`endorsing`](Self::endorsing).
-    pub fn endorsing_mut(&mut self) -> impl Iterator<Item = &mut EndorsingToken> {
-        self.supporting.iter_mut().filter_map(|token| match token {
-            SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_)
-            | SupportingToken::Assertion(_)
-            | SupportingToken::Kerberos(_) => None,
-        })
-    }
-
-    /// The tokens that endorse beside the message's own signature.
-    pub fn endorsing_beside(&self) -> impl Iterator<Item = &EndorsingToken> {
-        self.endorsing().skip(usize::from(self.is_by_connection()))
-    }
-
-    /// The user of messages.
-    pub fn username(&self) -> Option<&UsernamePolicy> {
-        self.supporting.iter().find_map(SupportingToken::username)
-    }
-
-    /// As [`username`](Self::username).
-    pub fn username_mut(&mut self) -> Option<&mut UsernamePolicy> {
-        self.supporting.iter_mut().find_map(|token| match token {
-            SupportingToken::Username(username) => Some(username),
-            SupportingToken::Endorsing(_)
-            | SupportingToken::Assertion(_)
-            | SupportingToken::Kerberos(_) => None,
-        })
-    }
-
-    /// What is accepted of the assertion that messages have.
-    pub fn assertion(&self) -> Option<&AssertionPolicy> {
-        self.supporting.iter().find_map(SupportingToken::assertion)
-    }
-
-    /// Whether the assertion of messages is in cipher text of its own.
-    pub fn hides_assertion(&self) -> bool {
-        self.assertion()
-            .is_some_and(|assertion| assertion.encrypted)
-    }
-
-    /// Whether the proof key of an assertion protects messages, or endorses them.
-    pub fn uses_proof_key(&self) -> bool {
-        self.uses(KeyBinding::Assertion) || self.is_endorsed_by_proof_key()
-    }
-
-    /// Whether the proof key of an assertion endorses.
-    pub(crate) fn is_endorsed_by_proof_key(&self) -> bool {
-        let mut endorsing = self.endorsing();
-        endorsing.any(|token| token.key.kind() == KeyBinding::Assertion)
-    }
-
-    /// Whether messages are protected or endorsed with the proof key of the assertion that they
-    /// have.
-    pub(crate) fn proves_by_key(&self) -> bool {
-        self.assertion().is_some() && self.uses_proof_key()
-    }
-
-    /// The Kerberos token that messages have beside those of their keys.
-    pub fn kerberos_beside(&self) -> Option<KerberosPolicy> {
-        self.supporting.iter().find_map(|token| match token {
-            SupportingToken::Kerberos(kerberos) => Some(*kerberos),
-            _ => None,
-        })
-    }
-
-    /// The Kerberos token of messages, for its key or beside it.
-    pub fn kerberos(&self) -> Option<KerberosPolicy> {
-        let of_binding = match &self.binding {
-            Binding::Symmetric(binding) => match binding.key {
-                SymmetricToken::Kerberos(kerberos) => Some(kerberos),
-                _ => None,
-            },
-            _ => None,
-        };
-        let mut endorsing = self.endorsing();
-        let of_endorsement = || {
-            endorsing.find_map(|token| match token.key {
-                EndorsingKey::Kerberos { token, .. } => Some(token),
-                _ => None,
-            })
-        };
-        let found = of_binding.or_else(of_endorsement);
-        found.or_else(|| self.kerberos_beside())
-    }
-
-    /// Puts a user, or none, in the place of whatever user there is.
-    pub fn set_username(&mut self, username: Option<UsernamePolicy>) {
-        self.supporting
-            .retain(|token| !matches!(token, SupportingToken::Username(_)));
-        let username = username.map(SupportingToken::Username);
-        self.supporting.extend(username);
-    }
-
     /// Protects messages with a symmetric key, in the same order, and derives keys from it where
     /// keys are derived.
     pub fn protect_with(&mut self, key: SymmetricToken) {
@@ -416,11 +281,6 @@ impl Policy {
             derived_keys: self.derived_keys(),
             order: self.order(),
         });
-    }
-
-    /// Adds a token that endorses.
-    pub fn endorse_with(&mut self, token: EndorsingToken) {
-        self.supporting.push(SupportingToken::Endorsing(token));
     }
 
     /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a
@@ -447,30 +307,6 @@ impl Policy {
             Binding::Symmetric(binding) => binding.derived_keys,
             Binding::Asymmetric(_) => self.encryption()?.derived_keys,
         }
-    }
-
-    /// Whether messages that we make carry our certificate although nothing is signed with it: so
-    /// that the peer can answer under it (WS-SecurityPolicy 1.3, 5.1.1).
-    pub fn introduces_certificate(&self) -> bool {
-        let carries =
-            |binding: &AsymmetricBinding| binding.signature.is_some_and(KeyReference::has_token);
-        self.parts.signed.is_empty()
-            && matches!(&self.binding, Binding::Asymmetric(binding) if carries(binding))
-    }
-
-    /// How messages of which nothing is signed carry our certificate.
-    pub(crate) fn introducing_reference(&self) -> KeyReference {
-        let reference = match &self.binding {
-            Binding::Asymmetric(binding) => binding.signature,
-            _ => None,
-        };
-        reference.unwrap_or(KeyReference::Direct)
-    }
-
-    /// Whether a signature that covers the token of its certificate does so through this reference
-    /// to it.
-    pub(crate) fn dereferences(&self, reference: KeyReference) -> bool {
-        reference.is_dereferenced() && (self.parts.tokens_by_reference || !reference.has_token())
     }
 
     /// The parts that the message's own signature covers.
@@ -547,19 +383,6 @@ impl Policy {
                 .is_some_and(|encryption| encryption.key == key)
     }
 
-    /// How messages name the certificate that session keys are wrapped to: the one of a symmetric
-    /// binding that signs, even if it encrypts nothing. The name of any other key says nothing of
-    /// it.
-    pub(crate) fn unwrapping_reference(&self) -> Option<KeyReference> {
-        let is_wrapped =
-            |key: KeyBinding| matches!(key, KeyBinding::Certificate | KeyBinding::SessionKey);
-        let signature = self.signature();
-        let signature = signature.filter(|one| one.key == KeyBinding::SessionKey);
-        let encryption = || self.encryption().filter(|one| is_wrapped(one.key));
-        let encryption = || encryption().map(|one| one.reference);
-        signature.map(|one| one.reference).or_else(encryption)
-    }
-
     /// Whether a message takes an operation of a key pair, which is more work than all the rest of
     /// a small one.
     pub fn uses_key_pair(&self) -> bool {
@@ -609,79 +432,6 @@ impl Policy {
     pub(crate) fn wraps_key(&self) -> bool {
         let encryption = self.encryption().map(|encryption| encryption.key);
         encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
-    }
-
-    /// Whether endorsing signatures are over the Timestamp, as the message's own is.
-    pub(crate) fn endorses_timestamp(&self) -> bool {
-        self.is_by_connection() && self.endorsing_beside().next().is_some()
-    }
-
-    /// The token of the security context that endorses.
-    pub(crate) fn endorsing_context(&self) -> Option<&EndorsingToken> {
-        let mut endorsing = self.endorsing_beside();
-        endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
-    }
-
-    /// The token that endorses with a symmetric key: of a security context, a Kerberos token or an
-    /// assertion, or from a password.
-    pub(crate) fn endorsing_secret(&self) -> Option<&EndorsingToken> {
-        let mut endorsing = self.endorsing_beside();
-        endorsing.find(|token| !matches!(token.key, EndorsingKey::Certificate(_)))
-    }
-
-    /// How keys are derived from passwords, where they are: to protect messages, or to endorse.
-    pub fn password_keys(&self) -> Option<PasswordKeyPolicy> {
-        let protecting = match &self.binding {
-            Binding::Symmetric(binding) => match binding.key {
-                SymmetricToken::Password(keys) => Some(keys),
-                _ => None,
-            },
-            _ => None,
-        };
-        let mut endorsing = self.endorsing().filter_map(|token| match token.key {
-            EndorsingKey::Password { keys, .. } => Some(keys),
-            _ => None,
-        });
-        protecting.or_else(|| endorsing.next())
-    }
-
-    /// Sets the bounds of [`password_keys`](Self::password_keys), where there are such keys; says
-    /// whether there are.
-    pub fn bound_password_keys(&mut self, bounds: PasswordKeyPolicy) -> bool {
-        let mut found = false;
-        if let Binding::Symmetric(binding) = &mut self.binding
-            && let SymmetricToken::Password(keys) = &mut binding.key
-        {
-            (*keys, found) = (bounds, true);
-        }
-        for token in self.endorsing_mut() {
-            if let EndorsingKey::Password { keys, .. } = &mut token.key {
-                (*keys, found) = (bounds, true);
-            }
-        }
-        found
-    }
-
-    /// Whether certificates make endorsing signatures.
-    pub(crate) fn endorses_by_certificate(&self) -> bool {
-        let mut endorsing = self.endorsing_beside();
-        endorsing.any(|token| matches!(token.key, EndorsingKey::Certificate(_)))
-    }
-
-    /// Whether the holders of assertions sign messages, and nobody else has to.
-    pub(crate) fn is_signed_by_holder(&self) -> bool {
-        self.uses_holder(HolderUse::Signs)
-    }
-
-    /// Whether the holders of assertions endorse messages, and nobody else does.
-    pub(crate) fn is_endorsed_by_holder(&self) -> bool {
-        self.uses_holder(HolderUse::Endorses)
-    }
-
-    fn uses_holder(&self, usage: HolderUse) -> bool {
-        let holders = [ConfirmationMethod::HolderOfKey];
-        let assertion = self.assertion();
-        assertion.is_some_and(|one| one.methods == holders && one.holder == usage)
     }
 
     /// Whether the message's own signature is made with a certificate.
