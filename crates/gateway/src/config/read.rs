@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: whatever is wrong with the file is reported at its place, all of it at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,9 @@ use soapstone::config::{
     Table,
 };
 use soapstone::crypto::trust::OnlineRevocation;
+use soapstone::crypto::{Certificate, HolderName};
 use soapstone::policy::TransportRequirement;
+use soapstone::wss::AssertionProtection;
 use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::Config;
@@ -139,6 +141,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .collect();
     demand_registry(&root, &routes, has_registry, registry.as_ref());
     refuse_shared_caches(&root, &routes);
+    if let Some(tls) = &tls {
+        refuse_ambiguous_attesters(&root, &routes, tls);
+    }
     let has_agreements = root.has("agreements");
     let agreements = read_agreements(&mut root, &routes);
     let roles = root.has("roles").then(|| root.tables("roles"));
@@ -220,6 +225,44 @@ fn refuse_shared_caches(root: &Table<'_>, routes: &[RouteSpec]) {
         if *seen.entry(cache).or_insert(source) != source {
             let message = "`backends.cache` is the file of other providers, too";
             root.report_with_hint(route.place, message, "give each its own file");
+        }
+    }
+}
+
+/// Reports attesters who may vouch as clients of TLS and may be several people: whoever
+/// `client_ca` believes issues the certificates of clients, beside the authorities of `[trust]`.
+fn refuse_ambiguous_attesters(root: &Table<'_>, routes: &[RouteSpec], tls: &ServerTls) {
+    let authorities: Vec<Certificate> = tls
+        .authorities
+        .iter()
+        .filter_map(|der| Certificate::from_der(der).ok())
+        .collect();
+    let of_clients = Certifiers::new(&authorities, &[]);
+    for route in routes {
+        let Some(inbound) = &route.inbound else {
+            continue;
+        };
+        let certifiers = of_clients.clone().or(&inbound.certifiers);
+        let assertions = inbound.endpoint.inbound();
+        let attesters: BTreeSet<&str> = assertions
+            .filter_map(|plan| plan.policy().assertion())
+            .filter(|assertion| assertion.protection == AssertionProtection::Connection)
+            .flat_map(|assertion| assertion.attesters.iter().map(String::as_str))
+            .collect();
+        for attester in attesters {
+            let name = HolderName::parse(attester).ok();
+            // Those whom `[trust]` makes ambiguous are reported with their file.
+            if let Some(name) = name
+                && inbound.certifiers.ambiguity(&name).is_none()
+                && certifiers.ambiguity(&name).is_some()
+            {
+                root.report_with_hint(
+                    route.place,
+                    "`attesters` vouch over TLS here, and `client_ca` and `trust` believe several issuers, each of whom may issue the certificate of one",
+                    "say whose it is: attesters = [\"CN=gateway of CN=authority\"]",
+                );
+                break;
+            }
         }
     }
 }

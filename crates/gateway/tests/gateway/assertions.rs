@@ -108,6 +108,42 @@ fn config_problems(folder: &Folder, text: &str) -> String {
     read.err().map(|it| it.to_string()).unwrap_or_default()
 }
 
+/// A client of TLS vouches by a certificate of the listener's authorities.
+#[test]
+fn an_attester_whom_two_authorities_may_know_is_named_with_its_issuer() {
+    let folder = Folder::with_keys();
+    let idp = keys::identity("CN=idp", keys::RSA);
+    folder.write("idp.cert.pem", idp.certificates_to_pem());
+    let other = keys::authority("CN=other");
+    folder.write("other.cert.pem", other.certificates_to_pem());
+    let backend = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
+    let said = |attester: &str, client_ca: &str| {
+        let tls = MUTUAL.replace("\"ca.cert.pem\"", client_ca);
+        let vouched = format!("confirmation = [\"sender-vouches\"]\nattesters = [\"{attester}\"]");
+        let text = file(backend, &tls).replace("confirmation = [\"holder-of-key\"]", &vouched);
+        let trust = "[routes.inbound.trust]\nanchors = [\"ca.cert.pem\"]\n";
+        config_problems(&folder, &format!("{text}{trust}"))
+    };
+    let expected = "`attesters` vouch over TLS here, and `client_ca` and `trust` believe several issuers, \
+                    each of whom may issue the certificate of one\n    \
+                    hint: say whose it is: attesters = [\"CN=gateway of CN=authority\"]";
+    let both = "[\"ca.cert.pem\", \"other.cert.pem\"]";
+    for (attester, client_ca, is_refused) in [
+        ("CN=gateway", "\"ca.cert.pem\"", false),
+        ("CN=gateway", both, true),
+        ("CN=gateway", "\"other.cert.pem\"", true),
+        ("CN=gateway of CN=ca", both, false),
+    ] {
+        let said = said(attester, client_ca);
+        assert_eq!(
+            said.contains(expected),
+            is_refused,
+            "{attester}, {client_ca}: {said}"
+        );
+        assert!(is_refused || said.is_empty(), "{said}");
+    }
+}
+
 fn folder() -> Folder {
     let folder = Folder::with_keys();
     folder.write_identity("idp", &keys::identity("CN=idp", keys::RSA));

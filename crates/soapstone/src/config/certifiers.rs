@@ -26,16 +26,22 @@ impl TrustConfig {
         };
         let anchors: Vec<_> = self.anchors.iter().flat_map(read).collect();
         let pinned: Vec<_> = self.pinned.iter().flat_map(read).collect();
-        let authorities = anchors.iter().filter(|it| it.may_certify());
-        let names = |it: &Certificate| (it.subject_name().clone(), it.issuer_name().clone());
-        Certifiers {
-            authorities: authorities.map(|it| it.subject_name().clone()).collect(),
-            certificates: anchors.iter().chain(&pinned).map(names).collect(),
-        }
+        Certifiers::new(&anchors, &pinned)
     }
 }
 
 impl Certifiers {
+    /// Those of anchors, and of certificates that are believed by themselves.
+    #[must_use]
+    pub fn new(anchors: &[Certificate], pinned: &[Certificate]) -> Self {
+        let authorities = anchors.iter().filter(|it| it.may_certify());
+        let names = |it: &Certificate| (it.subject_name().clone(), it.issuer_name().clone());
+        Self {
+            authorities: authorities.map(|it| it.subject_name().clone()).collect(),
+            certificates: anchors.iter().chain(pinned).map(names).collect(),
+        }
+    }
+
     /// Those of two tables, either of which may be asked.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
