@@ -215,7 +215,7 @@ impl TrustStore {
         {
             return Err(TrustError::KeyUsage {
                 subject: certificate.subject_name().to_string(),
-                expected: "`digitalSignature` or `nonRepudiation`",
+                of_authority: false,
                 found: usage.names(),
             });
         }
@@ -370,7 +370,7 @@ fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError>
     if let Some(usage) = usage.filter(|usage| !usage.may_sign_certificates()) {
         return Err(TrustError::KeyUsage {
             subject: subject(),
-            expected: "`keyCertSign`",
+            of_authority: true,
             found: usage.names(),
         });
     }

@@ -92,8 +92,8 @@ pub enum TrustError {
     KeyUsage {
         /// Whose: the signer's or that of an authority on its path.
         subject: String,
-        /// The usages of which one is needed.
-        expected: &'static str,
+        /// Whether it is that of an authority.
+        of_authority: bool,
         /// The usages that it names.
         found: String,
     },
@@ -209,11 +209,15 @@ impl fmt::Display for TrustError {
             }
             Self::KeyUsage {
                 subject,
-                expected,
+                of_authority,
                 found,
             } => write!(
                 formatter,
-                "expected {expected} in the key usage of the certificate of `{subject}`, found {found}"
+                "expected {} in the key usage of the certificate of `{subject}`, found {found}",
+                match of_authority {
+                    true => "`keyCertSign`",
+                    false => "`digitalSignature` or `nonRepudiation`",
+                }
             ),
             Self::ExtendedKeyUsage { subject, found } if found.is_empty() => write!(
                 formatter,

@@ -482,7 +482,7 @@ fn a_key_that_may_not_sign_is_refused() {
     assert_eq!(check(rules(&root), &only(true, false)), Ok(()));
     let error = TrustError::KeyUsage {
         subject: "CN=leaf".to_owned(),
-        expected: "`digitalSignature` or `nonRepudiation`",
+        of_authority: false,
         found: "`keyEncipherment`, `dataEncipherment`".to_owned(),
     };
     assert_eq!(
@@ -516,7 +516,7 @@ fn an_authority_that_may_not_sign_certificates_does_not() {
         store.check(&leaf, &[between.certificate().clone()], now()),
         Err(TrustError::KeyUsage {
             subject: "CN=between".to_owned(),
-            expected: "`keyCertSign`",
+            of_authority: true,
             found: "`digitalSignature`, `nonRepudiation`, `keyEncipherment`, `dataEncipherment`"
                 .to_owned(),
         })

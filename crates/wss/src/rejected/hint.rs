@@ -285,7 +285,9 @@ fn untrusted(error: &TrustError) -> Option<&'static str> {
         TrustError::SubjectNotAllowed { .. } => {
             "add the subject to `trust.subjects` as it stands here; or the message is for another endpoint"
         }
-        TrustError::KeyUsage { expected, .. } if expected.contains("keyCertSign") => {
+        TrustError::KeyUsage {
+            of_authority: true, ..
+        } => {
             "an authority on its path may certify nobody: have the peer's certificate issued by another one"
         }
         TrustError::KeyUsage { .. } | TrustError::ExtendedKeyUsage { .. } => {
