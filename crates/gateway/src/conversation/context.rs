@@ -310,7 +310,8 @@ impl OutboundContext {
     ) -> Outcome {
         let started = Instant::now();
         let handshaker = &self.handshaker;
-        let token = handshaker.token(renewed.as_deref()).await;
+        let mut token = handshaker.token(renewed.as_deref()).await;
+        let follows = renewed.is_some();
         let followed = self.state().followed(renewed, &token, self.now());
         let renewed = match followed {
             ControlFlow::Continue(renewed) => renewed,
@@ -324,6 +325,10 @@ impl OutboundContext {
                 return Ok(context);
             }
         };
+        // A later assertion was asked for. To begin anew, the one at hand is enough.
+        if follows && renewed.is_none() && token.is_err() {
+            token = handshaker.token(None).await;
+        }
         let mut shown = None;
         let (granted, alone) = match token {
             Ok(token) => {

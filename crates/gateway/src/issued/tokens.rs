@@ -188,7 +188,8 @@ impl IssuedTokens {
 
     /// Asks for another assertion about ourselves than that one, which a backend seems to refuse.
     /// It stays in use until another one is there. Nothing is asked where it is not at hand any
-    /// more, or is being followed already: then `may_ask` is not called.
+    /// more, is being followed already, or no question may be asked now: then `may_ask` is not
+    /// called.
     pub(crate) fn ask_for_another(
         self: &Arc<Self>,
         doubted: &Arc<Granted>,
@@ -201,7 +202,8 @@ impl IssuedTokens {
             let granted = entry.granted.as_ref();
             granted.is_some_and(|it| Arc::ptr_eq(it, doubted) && it.assertion.ends > now)
         });
-        if entry.is_none_or(|entry| entry.question().is_some()) || !may_ask() {
+        let asks = |entry: &Entry| entry.question().is_none() && self.may_begin(entry);
+        if !entry.is_some_and(asks) || !may_ask() {
             return;
         }
         tracing::info!(
@@ -336,6 +338,15 @@ impl IssuedTokens {
         let granted = self.asked(user, permit).await?;
         granted.is_taken.store(true, Ordering::Release);
         Ok(granted)
+    }
+
+    /// Whether a question for the user with this entry would be asked now. Nothing is taken for it.
+    fn may_begin(&self, entry: &Entry) -> bool {
+        let now = Instant::now().into_std();
+        let pausing = entry.breaker.pausing(now);
+        let pausing = pausing.or_else(|| self.breaker.pausing(now));
+        let pausing = pausing.or_else(|| self.securing.pausing(now));
+        pausing.is_none() && self.questions.available_permits() > 0
     }
 
     /// Whether to ask now for the user with this entry.

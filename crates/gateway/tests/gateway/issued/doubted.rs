@@ -284,10 +284,20 @@ async fn an_assertion_is_shown_again_where_there_is_no_other() {
 /// follow it. What comes of the question is not that context.
 #[tokio::test]
 async fn a_context_that_was_lost_meanwhile_is_used_by_nobody() {
+    for fails in [false, true] {
+        lost_meanwhile(fails).await;
+    }
+}
+
+/// Where the question fails, another context begins with the assertion at hand.
+async fn lost_meanwhile(fails: bool) {
     let folder = folder();
     let (service, _backend) = service(&folder, "").await;
     let end = std::sync::OnceLock::new();
     let sts = Sts::granting(&folder, move |context, _, before| {
+        if fails && before > 0 {
+            return "<nothing/>".to_owned();
+        }
         let now = jiff::Timestamp::now().as_second();
         let made = Made {
             id: &format!("_{before}"),
