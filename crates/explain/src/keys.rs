@@ -10,6 +10,8 @@ use soapstone_xml::{Document, Element, NodeId};
 use soapstone_xmlsec::keyinfo::{KeyValue, der_encoded_key_value};
 use soapstone_xmlsec::namespaces::DSIG11;
 
+use crate::read::is_in_body;
+
 /// Most certificates of a message that are tried. They displace none that was configured.
 const MOST: usize = 32;
 
@@ -108,8 +110,9 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
 /// Types of binary tokens that are certificates, behind the `#` (X.509 Token Profile 1.1.1, 3.1).
 const CERTIFICATES: [&str; 5] = ["X509v3", "X509v1", "X509", "X509PKIPathv1", "PKCS7"];
 
-/// Binary tokens and certificates of the message that cannot be read: where each stands, and what
-/// was expected and found.
+/// Certificates of the message that cannot be read: where each stands, and what was expected and
+/// found. A token with content that is no text is cipher text, and one of another type may have any
+/// text.
 pub(crate) fn malformed(document: &Document) -> Vec<(String, String)> {
     let tokens = document.elements_named(WSSE, "BinarySecurityToken");
     let inside = document.elements_named(DS, "X509Certificate");
@@ -118,11 +121,15 @@ pub(crate) fn malformed(document: &Document) -> Vec<(String, String)> {
         let value_type = element.attribute("", "ValueType").unwrap_or_default();
         let kind = value_type.rsplit('#').next().unwrap_or_default();
         let is_certificate = element.is(DS, "X509Certificate") || CERTIFICATES.contains(&kind);
+        if element.first_child().is_some() || is_in_body(element) {
+            continue;
+        }
         let text = element.text();
         let says = match base64::decode_xml_to_vec(text.as_bytes()) {
             Err(_) if text.contains("-----BEGIN ") => {
                 "PEM lines inside; expected base64 of DER alone".to_owned()
             }
+            Err(_) if !is_certificate => continue,
             Err(_) => "expected base64, found other characters or an end in the middle".to_owned(),
             Ok(bytes) if bytes.starts_with(b"-----BEGIN ") => {
                 "base64 of a PEM file; expected base64 of DER alone".to_owned()

@@ -73,6 +73,18 @@ pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
     base64::decode_xml_to_vec(text.as_bytes()).ok()
 }
 
+/// Whether an element stands in the Body, as content of the application.
+pub(crate) fn is_in_body(element: Element<'_>) -> bool {
+    let mut inside = element;
+    while let Some(parent) = inside.parent() {
+        if parent.parent().is_none() {
+            return inside.local() == "Body";
+        }
+        inside = parent;
+    }
+    false
+}
+
 impl<'d> ReferenceRead<'d> {
     fn read(element: Element<'d>) -> Self {
         let transforms = element.child(DS, "Transforms");
@@ -106,16 +118,9 @@ impl<'d> SignatureRead<'d> {
             .collect()
     }
 
-    /// Whether it stands in the Body: a signature of the application, and none of WS-Security.
+    /// Whether it is a signature of the application, and none of WS-Security.
     pub(crate) fn is_in_body(&self) -> bool {
-        let mut inside = self.element;
-        while let Some(parent) = inside.parent() {
-            if parent.parent().is_none() {
-                return inside.local() == "Body";
-            }
-            inside = parent;
-        }
-        false
+        is_in_body(self.element)
     }
 
     fn read(element: Element<'d>) -> Self {

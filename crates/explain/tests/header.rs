@@ -119,6 +119,11 @@ fn with_token(change: impl FnOnce(&str) -> String) -> Explanation {
     let end = start + message[start..].find('<').expect("an end");
     let token = change(&message[start..end]);
     let message = [&message[..start], &token, &message[end..]].concat();
+    explained_beside_our_own(message)
+}
+
+/// What a receiver is told whose own certificate is another one.
+fn explained_beside_our_own(message: String) -> Explanation {
     let options = Options {
         known: Known {
             certificates: vec![("`identity`".to_owned(), support::certificate("server"))],
@@ -168,6 +173,36 @@ fn a_token_that_cannot_be_read_is_found_and_no_other_key_is_blamed() {
     }
 }
 
+/// A token of another type may have any text, cipher text is none, and the application's tokens are
+/// its own.
+#[test]
+fn no_token_is_called_malformed_that_no_certificate_is_expected_in() {
+    let jwt = "<wsse:BinarySecurityToken ValueType=\"urn:ietf:params:oauth:token-type:jwt\">eyJh.eyJz.c2ln</wsse:BinarySecurityToken>";
+    let x509 =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+    let certificate = |content: &str| {
+        format!(
+            "<wsse:BinarySecurityToken ValueType=\"{x509}\">{content}</wsse:BinarySecurityToken>"
+        )
+    };
+    let malformed = |told: &Explanation| {
+        let kinds = told.findings.iter().map(|finding| finding.kind);
+        kinds.filter(|kind| *kind == "token-malformed").count()
+    };
+    for (token, expected) in [
+        (jwt.to_owned(), 0),
+        (certificate("<xenc:EncryptedData/>"), 0),
+        (certificate("a.b"), 1),
+    ] {
+        let told = explained(&format!("<wsse:Security>{token}</wsse:Security>"));
+        assert_eq!(malformed(&told), expected, "{token}");
+    }
+    let token = certificate("a.b").replacen(' ', &format!(" xmlns:wsse=\"{WSSE}\" "), 1);
+    let message = PLAIN.replacen("<inner ", &format!("{token}<inner "), 1);
+    let told = explain(message.into_bytes(), &Options::default());
+    assert_eq!(malformed(&told.expect("an explanation")), 0);
+}
+
 #[test]
 fn a_token_that_is_not_there_is_told() {
     let message = support::signed();
@@ -175,15 +210,7 @@ fn a_token_that_is_not_there_is_told() {
     let end = message.find("</wsse:BinarySecurityToken>").expect("an end");
     let end = end + "</wsse:BinarySecurityToken>".len();
     let message = [&message[..start], &message[end..]].concat();
-    let options = Options {
-        known: Known {
-            certificates: vec![("`identity`".to_owned(), support::certificate("server"))],
-            ..Known::default()
-        },
-        now: Some(NOW.parse().expect("a moment")),
-        ..Options::default()
-    };
-    let told = explain(message.into_bytes(), &options).unwrap_or_else(|error| panic!("{error}"));
+    let told = explained_beside_our_own(message);
     let [found] = &told.findings[..] else {
         panic!("expected one finding, found {:#?}", told.findings);
     };
