@@ -487,9 +487,14 @@ async fn the_holder_of_a_certificate_is_a_member_however_its_name_is_written() {
                     hint: say whose it is: members = [\"CN=client of CN=authority\"]";
     let found = said("CN=client").expect("it is ambiguous");
     assert!(found.ends_with(expected), "{found}");
-    for member in ["CN=client of CN=ca", "alice"] {
+    for member in ["CN=client of CN=ca", "alice", "alice of Books"] {
         assert_eq!(said(member), None);
     }
+    // The needs of a class whose member is half a name would be nobody's.
+    let expected = "`members` must hold whole names, found a text with \" of \" outside of quotes\n    \
+                    hint: name an issuer, \"CN=client of CN=authority\"; a value with the word stands in quotes: 'CN=\"Bank of Books\"'";
+    let found = said("CN=client of authority").expect("half a name");
+    assert!(found.contains(expected), "{found}");
 }
 
 #[tokio::test]

@@ -249,6 +249,11 @@ async fn a_member_without_an_issuer_is_refused_where_two_may_have_issued_its_cer
     assert!(found.ends_with(expected), "{found}");
     assert_eq!(said(&two, "CN=client of CN=ca", "books:*", ""), None);
     assert_eq!(said(&one, "CN=client", "books:*", ""), None);
+    // The issuer is no name.
+    let found = said(&one, "CN=client of authority", "books:*", "").expect("half a name");
+    let expected_of_half = "4:25: `subjects` must hold whole names, found a text with \" of \" outside of quotes\n    \
+                            hint: name an issuer, \"CN=client of CN=authority\"; a value with the word stands in quotes: 'CN=\"Bank of Books\"'";
+    assert!(found.contains(expected_of_half), "{found}");
     // A role is of the same people on each of its routes.
     let orders = format!(
         "[[routes]]\nname = \"orders\"\npath = \"/orders\"\nbackend = \"http://{}/\"\n[routes.inbound]\n{elsewhere}",
